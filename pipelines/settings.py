@@ -1,0 +1,76 @@
+"""Settings: from the environment, then `.env`, then the defaults below. One frozen object, read once a process."""
+
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from platformdirs import user_data_path
+from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from pipelines.errors import SettingsError
+
+Words = Annotated[tuple[str, ...], NoDecode]
+"""A setting that is a list: words separated by commas."""
+
+
+class Settings(BaseSettings):
+    """Every setting, under its environment variable's name in lower case."""
+
+    model_config = SettingsConfigDict(env_file=".env", env_ignore_empty=True, extra="ignore", frozen=True)
+
+    # -- where things are
+    vault_path: Path | None = None
+    vaultline_home: Path = Field(default_factory=lambda: user_data_path("vaultline"))
+    database_url: SecretStr | None = None
+
+    # -- vault
+    vault_extensions: Words = (".md", ".markdown", ".txt", ".pdf", ".canvas")
+    vault_exclude: Words = ()
+    partition_depth: int = Field(default=1, ge=1, le=8)
+    partition_buckets: int = Field(default=0, ge=0, le=1024)
+    full_hash_days: float = Field(default=7.0, gt=0)
+    mass_delete_fraction: float = Field(default=0.5, gt=0, le=1)
+    mass_delete_minimum: int = Field(default=10, ge=1)
+    tombstone_days: float = Field(default=1.0, ge=0)
+    embedding_cache_days: float = Field(default=7.0, ge=0)
+
+    # -- parsing
+    # -- chunking
+    # -- embedding
+    embedding_model: str = "sentence-transformers/all-MiniLM-L6-v2"
+    embedding_base_url: str | None = None
+    embedding_api_key: SecretStr | None = None
+    voyage_api_key: SecretStr | None = None
+    voyage_base_url: str | None = None
+    embedding_runtime: Literal["auto", "openvino", "torch"] = "auto"
+
+    # -- generations
+    # -- retrieval
+    # -- serving
+    # -- assistant
+
+    @field_validator("vault_extensions", "vault_exclude", mode="before")
+    @classmethod
+    def _split_words(cls, value: object) -> object:
+        return tuple(word.strip() for word in value.split(",") if word.strip()) if isinstance(value, str) else value
+
+    @classmethod
+    def load(cls, **overrides: object) -> Self:
+        """Read the settings; `overrides` win over everything.
+
+        Raises SettingsError, naming the variable, the value's problem and what is allowed, never a secret's value.
+        """
+        try:
+            return cls(**overrides)  # type: ignore[arg-type]
+        except ValidationError as error:
+            problems = "; ".join(
+                f"{'.'.join(str(part) for part in item['loc']).upper()}: {item['msg']}" for item in error.errors()
+            )
+            raise SettingsError(f"settings: {problems}") from None
+
+
+@cache
+def current() -> Settings:
+    """The process's settings, read at the first call."""
+    return Settings.load()
