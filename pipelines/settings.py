@@ -36,6 +36,16 @@ class Settings(BaseSettings):
     embedding_cache_days: float = Field(default=7.0, ge=0)
 
     # -- parsing
+    default_locale: str = "en"  # of documents that neither say nor show their language
+    parse_max_characters: int = Field(default=5_000_000, ge=1_000)  # of one document; the rest is left out and reported
+    parse_max_run_characters: int = Field(default=20_000, ge=100)  # without white space: hex, base64
+    parse_detect_languages: Words = ("en", "es")  # ISO 639-1 codes that language detection chooses from
+    parse_publication: Literal["all", "opt-in"] = "all"  # opt-in: only notes with `rag: true` or `publish: true`
+    parse_anonymize: Words = ()  # names replaced in every document, besides each note's own `anonymize:` list
+    parse_secrets: Literal["mask", "quarantine", "off"] = "mask"  # keys, tokens and passwords found in documents
+    parse_mask_contacts: bool = False  # mask e-mail addresses and telephone numbers
+    parse_keep_comments: bool = False  # index Obsidian's %%comments%% and HTML comments
+    parse_resolve_embeds: bool = False  # put the text of ![[embedded notes]] in place of the link, once
     # -- chunking
     # -- embedding
     embedding_model: str = "sentence-transformers/all-MiniLM-L6-v2"
@@ -50,7 +60,7 @@ class Settings(BaseSettings):
     # -- serving
     # -- assistant
 
-    @field_validator("vault_extensions", "vault_exclude", mode="before")
+    @field_validator("vault_extensions", "vault_exclude", "parse_detect_languages", "parse_anonymize", mode="before")
     @classmethod
     def _split_words(cls, value: object) -> object:
         return tuple(word.strip() for word in value.split(",") if word.strip()) if isinstance(value, str) else value
