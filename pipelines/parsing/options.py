@@ -1,27 +1,23 @@
-"""What a person can choose about parsing. Every choice is part of the fingerprint of the files it affects, no others."""
+"""What a person can choose about parsing.
+
+Every choice is part of the fingerprint of the files it affects, and of no others.
+"""
 
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
-from pipelines.parsing.document import MediaType
 from pipelines.settings import Settings
 
 SecretPolicy = Literal["mask", "quarantine", "off"]
 PublicationMode = Literal["all", "opt-in"]
 
-MARKDOWN: tuple[MediaType, ...] = ("markdown",)
-NOTES: tuple[MediaType, ...] = ("markdown", "canvas")
-TEXTS: tuple[MediaType, ...] = ("markdown", "canvas", "text")
-PDF: tuple[MediaType, ...] = ("pdf",)
-EVERY: tuple[MediaType, ...] = ("markdown", "canvas", "text", "pdf")
-
-
-def affects(media_types: tuple[MediaType, ...], default: Any, *, setting: str | None = None) -> Any:
-    """A field of `ParseOptions`: its default, the media types whose result it can change, and its setting's name.
-
-    The setting is called `parse_<field>` unless another name is given.
-    """
-    return field(default=default, metadata={"affects": media_types, "setting": setting})
+# Metadata of a field: the media types whose result it can change. A field's setting is called `parse_<field>`
+# unless its metadata says otherwise: `metadata=PDF | {"setting": "ocr_engine"}`.
+MARKDOWN = {"affects": ("markdown",)}
+NOTES = {"affects": ("markdown", "canvas")}
+TEXTS = {"affects": ("markdown", "canvas", "text")}
+PDF = {"affects": ("pdf",)}
+EVERY = {"affects": ("markdown", "canvas", "text", "pdf")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,24 +28,23 @@ class ParseOptions:
     what is over is left out with a warning. `detect_languages` are the ISO 639-1 codes that detection chooses from.
     """
 
-    max_characters: int = affects(EVERY, 5_000_000)
-    max_run_characters: int = affects(EVERY, 20_000)
-    detect_languages: tuple[str, ...] = affects(EVERY, ("en", "es"))
+    max_characters: int = field(default=5_000_000, metadata=EVERY)
+    max_run_characters: int = field(default=20_000, metadata=EVERY)
+    detect_languages: tuple[str, ...] = field(default=("en", "es"), metadata=EVERY)
 
-    publication: PublicationMode = affects(NOTES, "all")
-    anonymize: tuple[str, ...] = affects(EVERY, ())
-    secrets: SecretPolicy = affects(EVERY, "mask")
-    mask_contacts: bool = affects(EVERY, False)
+    publication: PublicationMode = field(default="all", metadata=NOTES)
+    anonymize: tuple[str, ...] = field(default=(), metadata=EVERY)
+    secrets: SecretPolicy = field(default="mask", metadata=EVERY)
+    mask_contacts: bool = field(default=False, metadata=EVERY)
 
-    keep_comments: bool = affects(NOTES, False)
-    resolve_embeds: bool = affects(MARKDOWN, False)
+    keep_comments: bool = field(default=False, metadata=NOTES)
+    resolve_embeds: bool = field(default=False, metadata=MARKDOWN)
 
     # -- PDF and OCR: fields of the PDF parser go between this line ...
-    # -- ... and this one, each made with `affects(PDF, default)`
+    # -- ... and this one, each made with `field(default=..., metadata=PDF)`
 
     @classmethod
     def from_settings(cls, settings: Settings) -> Self:
         """Take every option from its setting."""
-        return cls(
-            **{one.name: getattr(settings, one.metadata["setting"] or f"parse_{one.name}") for one in fields(cls)}
-        )
+        names = {one.name: one.metadata.get("setting", f"parse_{one.name}") for one in fields(cls)}
+        return cls(**{name: getattr(settings, setting) for name, setting in names.items()})
