@@ -1,0 +1,83 @@
+"""Rows of `embedding` and `refusal`, and the claims that keep two workers off one text."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+from pgvector import Vector
+from psycopg.rows import class_row
+
+from pipelines.chunking.chunk import embedded_text
+from pipelines.embedding.protocol import Embeddings
+from pipelines.storage.database import Connection
+from pipelines.storage.queries import query
+
+
+@dataclass(frozen=True, slots=True)
+class TextToEmbed:
+    """A chunk's text without a vector, and where it stands (one place of perhaps many)."""
+
+    text_hash: str
+    context: str
+    content: str
+    source: str
+    section: str
+
+    @property
+    def text(self) -> str:
+        return embedded_text(self.context, self.content)
+
+
+def pending_texts(connection: Connection, *, folders: Sequence[str], fingerprint: str, limit: int) -> list[str]:
+    """Hashes of texts in these folders that have no vector under the model."""
+    parameters = {"folders": list(folders), "fingerprint": fingerprint, "limit": limit}
+    return [str(row[0]) for row in connection.execute(query("pending_texts"), parameters)]
+
+
+@contextmanager
+def claim(connection: Connection, *, fingerprint: str, hashes: Sequence[str]) -> Iterator[list[TextToEmbed]]:
+    """The texts among `hashes` that are ours to embed: nobody else works on them and they still have no vector.
+
+    The claim is a session's advisory locks; it ends with the block, or with the process. The connection must be in
+    autocommit mode: what is stored inside the block must be seen before the claim is given back.
+    """
+    parameters = {"fingerprint": fingerprint, "hashes": list(hashes)}
+    mine = [str(row[0]) for row in connection.execute(query("claim_texts"), parameters)]
+    try:
+        with connection.cursor(row_factory=class_row(TextToEmbed)) as cursor:
+            yield cursor.execute(query("texts_to_embed"), parameters | {"hashes": mine}).fetchall()
+    finally:
+        connection.execute(query("release_texts"), parameters | {"hashes": mine})
+
+
+def put_embeddings(
+    connection: Connection, *, fingerprint: str, texts: Sequence[TextToEmbed], embeddings: Embeddings
+) -> None:
+    """Store the vectors of texts, and the refusals, in one transaction."""
+    refused = dict(embeddings.refused)
+    truncated, windowed = set(embeddings.truncated), set(embeddings.windowed)
+    rows = [
+        (
+            fingerprint,
+            text.text_hash,
+            Vector(np.asarray(embeddings.vectors[index], dtype=np.float32)),
+            int(embeddings.tokens[index]),
+            index in truncated,
+            index in windowed,
+        )
+        for index, text in enumerate(texts)
+        if index not in refused
+    ]
+    with connection.transaction(), connection.cursor() as cursor:
+        cursor.executemany(query("put_embedding"), rows)
+        cursor.executemany(
+            query("put_refusal"), [(fingerprint, texts[index].text_hash, reason) for index, reason in refused.items()]
+        )
+
+
+def purge(connection: Connection, *, keep_seconds: float) -> int:
+    """Drop vectors that no chunk has needed for `keep_seconds`; returns how many went."""
+    connection.execute(query("mark_orphans"))
+    connection.execute(query("purge_refusals"))
+    return connection.execute(query("purge_embeddings"), {"seconds": keep_seconds}).rowcount

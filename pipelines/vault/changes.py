@@ -1,0 +1,132 @@
+"""Compare a scan of the vault with what the tables know of it."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from pipelines.vault.scan import FoundFile, Scan
+
+RACY_NS = 2_000_000_000
+"""A file modified within two seconds of being hashed may change again under the same time stamp: hash it again.
+
+Two seconds is the coarsest time stamp of a file system in use (FAT); git closes the same race the same way.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the tables know of one source. `left_out` and `problem` are reasons, or None."""
+
+    id: int
+    source: str
+    folder: str
+    size: int
+    mtime_ns: int
+    content_hash: str | None
+    verified_ns: int
+    left_out: str | None = None
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Differences:
+    """What has to be looked at. `to_read` must be hashed to know whether it changed; the rest is certain."""
+
+    to_read: tuple[FoundFile, ...]
+    vanished: tuple[Known, ...]
+    left_out: tuple[FoundFile, ...]
+    problems: tuple[FoundFile, ...]
+    unchanged: int
+
+    def __bool__(self) -> bool:
+        return bool(self.to_read or self.vanished or self.left_out or self.problems)
+
+
+def find_differences(scan: Scan, known: Mapping[str, Known], *, now_ns: int, full_hash_ns: int) -> Differences:
+    """Sort the files of a scan by what is known of them.
+
+    `now_ns` is the wall clock; contents verified longer than `full_hash_ns` ago are read again, which finds a file
+    replaced by another of the same size and time. What lies under a folder that could not be listed has not vanished.
+    """
+    to_read: list[FoundFile] = []
+    left_out: list[FoundFile] = []
+    problems: list[FoundFile] = []
+    unchanged = 0
+    for source, found in scan.files.items():
+        before = known.get(source)
+        if found.excluded is not None:
+            if before is None or before.left_out != found.excluded:
+                left_out.append(found)
+        elif found.problem is not None:
+            if before is None or before.problem != found.problem:
+                problems.append(found)
+        elif before is not None and _is_unchanged(found, before, now_ns=now_ns, full_hash_ns=full_hash_ns):
+            unchanged += 1
+        else:
+            to_read.append(found)
+    return Differences(
+        to_read=tuple(to_read),
+        vanished=tuple(find_vanished(scan, known)),
+        left_out=tuple(left_out),
+        problems=tuple(problems),
+        unchanged=unchanged,
+    )
+
+
+def find_vanished(scan: Scan, known: Mapping[str, Known]) -> list[Known]:
+    """Known sources that the scan would have seen if they were still there."""
+    blind = tuple(f"{folder}/" for folder in scan.unreadable_folders)
+    return [
+        row for source, row in known.items() if source not in scan.files and not (blind and source.startswith(blind))
+    ]
+
+
+def is_suspicious_loss(vanished: Collection[Known], known: Collection[Known], *, fraction: float, minimum: int) -> bool:
+    """Whether so much of the vault is gone that a failed mount is likelier than an editor.
+
+    Counts only documents that hold text. An empty vault that had any is always suspicious.
+    """
+    held = sum(row.content_hash is not None for row in known)
+    lost = sum(row.content_hash is not None for row in vanished)
+    if held == 0 or lost == 0:
+        return False
+    return lost == held or (lost >= minimum and lost > fraction * held)
+
+
+def match_moves(vanished: Collection[Known], hashes: Mapping[str, str]) -> dict[str, Known]:
+    """New sources (a mapping to their content hash) that are vanished documents under another name.
+
+    Of several candidates with one content the one with the most similar name is taken, each at most once.
+    """
+    waiting: dict[str, list[Known]] = {}
+    for row in vanished:
+        if row.content_hash is not None:
+            waiting.setdefault(row.content_hash, []).append(row)
+    moves: dict[str, Known] = {}
+    for source in sorted(hashes):
+        candidates = waiting.get(hashes[source])
+        if candidates:
+            best = max(candidates, key=lambda row: (_likeness(row.source, source), row.source))
+            candidates.remove(best)
+            moves[source] = best
+    return moves
+
+
+def _is_unchanged(found: FoundFile, before: Known, *, now_ns: int, full_hash_ns: int) -> bool:
+    return (
+        before.content_hash is not None
+        and before.problem is None
+        and (found.size, found.mtime_ns) == (before.size, before.mtime_ns)
+        and found.mtime_ns < before.verified_ns - RACY_NS
+        and before.verified_ns > now_ns - full_hash_ns
+    )
+
+
+def _likeness(old: str, new: str) -> int:
+    """Rank of a match: same file name, same name but for case, same folder, else nothing in common."""
+    old_folder, _, old_name = old.rpartition("/")
+    new_folder, _, new_name = new.rpartition("/")
+    if old_name == new_name:
+        return 3
+    if old_name.casefold() == new_name.casefold():
+        return 2
+    return int(old_folder == new_folder)

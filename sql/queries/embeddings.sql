@@ -1,0 +1,50 @@
+-- Vectors by model and text.
+
+-- name: pending_texts
+-- Texts of these folders that have no vector under the model. Sorted, so that two workers ask for them alike.
+SELECT c.text_hash, min(c.document_id) AS document_id, min(c.ordinal) AS ordinal
+FROM chunk c JOIN document d ON d.id = c.document_id
+WHERE d.folder = ANY(%(folders)s)
+  AND NOT EXISTS (SELECT FROM embedding e WHERE (e.fingerprint, e.text_hash) = (%(fingerprint)s, c.text_hash))
+  AND NOT EXISTS (SELECT FROM refusal r WHERE (r.fingerprint, r.text_hash) = (%(fingerprint)s, c.text_hash))
+GROUP BY c.text_hash
+ORDER BY c.text_hash
+LIMIT %(limit)s
+
+-- name: claim_texts
+-- Session locks: whoever holds one embeds that text; a killed process gives them back.
+SELECT text_hash FROM unnest(%(hashes)s::text[]) AS t(text_hash)
+WHERE pg_try_advisory_lock(hashtextextended(%(fingerprint)s || t.text_hash, 1))
+
+-- name: release_texts
+SELECT pg_advisory_unlock(hashtextextended(%(fingerprint)s || t.text_hash, 1)) FROM unnest(%(hashes)s::text[]) AS t(text_hash)
+
+-- name: texts_to_embed
+-- The claimed texts that still have no vector: somebody may have finished between looking and claiming.
+SELECT DISTINCT ON (c.text_hash) c.text_hash, c.context, c.content, d.source, c.section
+FROM chunk c JOIN document d ON d.id = c.document_id
+WHERE c.text_hash = ANY(%(hashes)s)
+  AND NOT EXISTS (SELECT FROM embedding e WHERE (e.fingerprint, e.text_hash) = (%(fingerprint)s, c.text_hash))
+ORDER BY c.text_hash, d.id
+
+-- name: put_embedding
+INSERT INTO embedding (fingerprint, text_hash, vector, tokens, truncated, windowed) VALUES (%s, %s, %s, %s, %s, %s)
+ON CONFLICT (fingerprint, text_hash) DO NOTHING
+
+-- name: put_refusal
+INSERT INTO refusal (fingerprint, text_hash, reason) VALUES (%s, %s, %s)
+ON CONFLICT (fingerprint, text_hash) DO UPDATE SET reason = excluded.reason
+
+-- name: mark_orphans
+UPDATE embedding e SET orphaned_at = CASE WHEN used THEN NULL ELSE now() END
+FROM (SELECT v.fingerprint, v.text_hash,
+             EXISTS (SELECT FROM chunk c WHERE c.text_hash = v.text_hash)
+             AND EXISTS (SELECT FROM generation g WHERE g.fingerprint = v.fingerprint AND g.state <> 'retired') AS used
+      FROM embedding v) AS state
+WHERE (e.fingerprint, e.text_hash) = (state.fingerprint, state.text_hash) AND (e.orphaned_at IS NULL) <> state.used
+
+-- name: purge_embeddings
+DELETE FROM embedding WHERE orphaned_at <= now() - make_interval(secs => %(seconds)s)
+
+-- name: purge_refusals
+DELETE FROM refusal r WHERE NOT EXISTS (SELECT FROM chunk c WHERE c.text_hash = r.text_hash)
