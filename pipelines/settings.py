@@ -27,6 +27,7 @@ class Settings(BaseSettings):
     # -- vault
     vault_extensions: Words = (".md", ".markdown", ".txt", ".pdf", ".canvas")
     vault_exclude: Words = ()
+    vault_follow_links: bool = False  # may links lead out of the vault?
     partition_depth: int = Field(default=1, ge=1, le=8)
     partition_buckets: int = Field(default=0, ge=0, le=1024)
     full_hash_days: float = Field(default=7.0, gt=0)
@@ -54,6 +55,19 @@ class Settings(BaseSettings):
     voyage_api_key: SecretStr | None = None
     voyage_base_url: str | None = None
     embedding_runtime: Literal["auto", "openvino", "torch"] = "auto"
+    embedding_model_path: Path | None = None  # a sentence-transformers folder, or a folder of such folders by name
+    embedding_query_prefix: str | None = None  # unset: the model's own, or its family's
+    embedding_document_prefix: str | None = None
+    embedding_dimensions: int | None = Field(default=None, ge=1, le=16_000)  # of hosted models that offer a choice
+    embedding_max_tokens: int | None = Field(default=None, ge=16)  # a hosted model's window, where it is not known
+    embedding_concurrency: int = Field(default=4, ge=1, le=64)  # requests in flight to a hosted provider
+    embedding_requests_per_minute: int | None = Field(default=None, ge=1)
+    embedding_tokens_per_minute: int | None = Field(default=None, ge=1)
+    embedding_timeout_seconds: float = Field(default=60.0, gt=0)  # of one request to a hosted provider
+    embedding_patience_seconds: float = Field(default=300.0, ge=0)  # retrying one request; then the run fails
+    embedding_query_patience_seconds: float = Field(default=3.0, ge=0)  # the same for a question: people wait
+    embedding_prices: str | None = None  # JSON or a file of it: {"voyage/voyage-3": dollars per million tokens}
+    embedding_fake_log: Path | None = None  # where `fake/NAME` notes its calls, for tests
 
     # -- generations
     # -- retrieval
