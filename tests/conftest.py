@@ -1,10 +1,31 @@
-"""Fixtures shared by the whole suite."""
+"""Fixtures shared by the whole suite: a real embedded PostgreSQL for the session, a fresh database for each test."""
 
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 
+import psycopg
 import pytest
+from psycopg.conninfo import make_conninfo
+
+from pipelines.settings import Settings
+from pipelines.storage import server
+from pipelines.storage.database import Database
+from pipelines.storage.migrations import migrate
 
 SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+_numbers = count(1)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def clean_environment() -> None:
+    """Settings of whoever runs the tests must not reach them."""
+    for name in Settings.model_fields:
+        os.environ.pop(name.upper(), None)
+    os.environ["DAGSTER_DISABLE_TELEMETRY"] = "1"
 
 
 @pytest.fixture(scope="session")
@@ -13,3 +34,49 @@ def shared_data() -> Path:
     if not SHARED_DATA.is_dir():
         pytest.skip("the shared corpora are not beside this checkout")
     return SHARED_DATA
+
+
+@pytest.fixture(scope="session")
+def server_home() -> Iterator[Path]:
+    """A home whose embedded server runs for the session. Short, because a socket's path may have 107 bytes at most."""
+    home = Path(tempfile.mkdtemp(prefix="vl-"))
+    server.start(home)
+    yield home
+    server.stop(home)
+    shutil.rmtree(home, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def template_url(server_home: Path) -> str:
+    """Address of a migrated, empty database that tests are copied from."""
+    database = Database.from_settings(Settings.load(_env_file=None, vaultline_home=server_home))
+    migrate(database)
+    return database.url
+
+
+@pytest.fixture
+def database(template_url: str) -> Iterator[Database]:
+    """A fresh migrated database of this test's own."""
+    name = f"test_{os.getpid()}_{next(_numbers)}"
+    maintenance = make_conninfo(template_url, dbname="postgres")
+    with psycopg.connect(maintenance, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name} TEMPLATE {server.DATABASE}")
+    database = Database(make_conninfo(template_url, dbname=name))
+    yield database
+    database.close()
+    with psycopg.connect(maintenance, autocommit=True) as connection:
+        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture
+def settings(database: Database, tmp_path: Path) -> Settings:
+    """Settings for a vault in the test's folder, the test's database and the deterministic embedder."""
+    vault = tmp_path / "vault"
+    vault.mkdir()
+    return Settings.load(
+        _env_file=None,
+        vault_path=vault,
+        vaultline_home=tmp_path / "home",
+        database_url=database.url,
+        embedding_model="fake/test-64",
+    )

@@ -37,7 +37,7 @@ def _statements() -> dict[str, str]:
 
 def query(name: str, **parts: str | int) -> sql.Composed:
     """The statement called `name`, with `{...}` replaced by quoted identifiers (text) or literals (numbers)."""
-    text: LiteralString = _statements()[name]  # type: ignore[assignment]  # from our own files, never from input
+    text: LiteralString = _statements()[name]  # from our own files, never from input
     return sql.SQL(text).format(
         **{key: sql.Identifier(part) if isinstance(part, str) else sql.Literal(part) for key, part in parts.items()}
     )

