@@ -47,7 +47,23 @@ class Settings(BaseSettings):
     parse_mask_contacts: bool = False  # mask e-mail addresses and telephone numbers
     parse_keep_comments: bool = False  # index Obsidian's %%comments%% and HTML comments
     parse_resolve_embeds: bool = False  # put the text of ![[embedded notes]] in place of the link, once
-    # -- chunking
+    ocr_engine: Literal["auto", "rapidocr", "tesseract", "off"] = "auto"  # auto: rapidocr, else tesseract, else off
+    ocr_languages: Words = ("spa", "eng")  # Tesseract's codes; RapidOCR reads all Latin scripts with one model
+    ocr_dpi: int = Field(default=200, ge=72, le=600)  # resolution that pages are drawn with for OCR
+    ocr_image_share: float = Field(default=0.25, ge=0, le=1)  # of a page with text that images cover, to be read too
+    ocr_max_pages: int = Field(default=300, ge=0)  # read by OCR in one document; the rest is reported as skipped
+    ocr_max_pixels: int = Field(default=20_000_000, ge=100_000)  # of one drawn page; larger pages are drawn smaller
+    pdf_max_pages: int = Field(default=5_000, ge=1)  # of one document; the rest is reported as skipped
+    pdf_max_seconds: float = Field(default=600.0, gt=0)  # for one document; pages done by then are kept
+    pdf_max_memory_mb: int = Field(default=1_400, ge=256)  # resident, of the process that reads PDFs
+    # -- chunking: budgets count the embedded text (heading path included) in all-MiniLM-L6-v2's tokens
+    chunk_strategy: Literal["structural", "paragraph"] = "structural"
+    chunk_max_tokens: int = Field(default=254, ge=32, le=254)
+    chunk_target_tokens: int = Field(default=254, ge=1)  # where joining blocks stops
+    chunk_min_tokens: int = Field(default=32, ge=0)  # a smaller rest joins its neighbour
+    chunk_overlap_sentences: int = Field(default=0, ge=0, le=5)
+    chunk_heading_path: bool = True  # embed the headings above a chunk with it
+    chunk_title: bool = True  # embed the document's title with it
     # -- embedding
     embedding_model: str = "sentence-transformers/all-MiniLM-L6-v2"
     embedding_base_url: str | None = None
@@ -74,7 +90,14 @@ class Settings(BaseSettings):
     # -- serving
     # -- assistant
 
-    @field_validator("vault_extensions", "vault_exclude", "parse_detect_languages", "parse_anonymize", mode="before")
+    @field_validator(
+        "vault_extensions",
+        "vault_exclude",
+        "parse_detect_languages",
+        "parse_anonymize",
+        "ocr_languages",
+        mode="before",
+    )
     @classmethod
     def _split_words(cls, value: object) -> object:
         return tuple(word.strip() for word in value.split(",") if word.strip()) if isinstance(value, str) else value

@@ -10,6 +10,7 @@ from pipelines.settings import Settings
 
 SecretPolicy = Literal["mask", "quarantine", "off"]
 PublicationMode = Literal["all", "opt-in"]
+OcrEngine = Literal["auto", "rapidocr", "tesseract", "off"]
 
 # Metadata of a field: the media types whose result it can change. A field's setting is called `parse_<field>`
 # unless its metadata says otherwise: `metadata=PDF | {"setting": "ocr_engine"}`.
@@ -41,6 +42,15 @@ class ParseOptions:
     resolve_embeds: bool = field(default=False, metadata=MARKDOWN)
 
     # -- PDF and OCR: fields of the PDF parser go between this line ...
+    ocr_engine: OcrEngine = field(default="auto", metadata=PDF | {"setting": "ocr_engine"})
+    ocr_languages: tuple[str, ...] = field(default=("spa", "eng"), metadata=PDF | {"setting": "ocr_languages"})
+    ocr_dpi: int = field(default=200, metadata=PDF | {"setting": "ocr_dpi"})
+    ocr_image_share: float = field(default=0.25, metadata=PDF | {"setting": "ocr_image_share"})
+    ocr_max_pages: int = field(default=300, metadata=PDF | {"setting": "ocr_max_pages"})
+    ocr_max_pixels: int = field(default=20_000_000, metadata=PDF | {"setting": "ocr_max_pixels"})
+    pdf_max_pages: int = field(default=5_000, metadata=PDF | {"setting": "pdf_max_pages"})
+    pdf_max_seconds: float = field(default=600.0, metadata=PDF | {"setting": "pdf_max_seconds"})
+    pdf_max_memory_mb: int = field(default=1_400, metadata=PDF | {"setting": "pdf_max_memory_mb"})
     # -- ... and this one, each made with `field(default=..., metadata=PDF)`
 
     @classmethod
