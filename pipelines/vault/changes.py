@@ -3,13 +3,8 @@
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
+from pipelines.vault.content import is_racy
 from pipelines.vault.scan import FoundFile, Scan
-
-RACY_NS = 2_000_000_000
-"""A file modified within two seconds of being hashed may change again under the same time stamp: hash it again.
-
-Two seconds is the coarsest time stamp of a file system in use (FAT); git closes the same race the same way.
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,16 +24,21 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Differences:
-    """What has to be looked at. `to_read` must be hashed to know whether it changed; the rest is certain."""
+    """What has to be looked at. `to_read` must be hashed to know whether it changed; the rest is certain.
+
+    `shut_out` are known documents below a folder that a rule now leaves out: nothing of them may stay. `vanished` are
+    known documents that are not there any more, under this name.
+    """
 
     to_read: tuple[FoundFile, ...]
     vanished: tuple[Known, ...]
+    shut_out: tuple[Known, ...]
     left_out: tuple[FoundFile, ...]
     problems: tuple[FoundFile, ...]
     unchanged: int
 
     def __bool__(self) -> bool:
-        return bool(self.to_read or self.vanished or self.left_out or self.problems)
+        return bool(self.to_read or self.vanished or self.shut_out or self.left_out or self.problems)
 
 
 def find_differences(scan: Scan, known: Mapping[str, Known], *, now_ns: int, full_hash_ns: int) -> Differences:
@@ -63,21 +63,20 @@ def find_differences(scan: Scan, known: Mapping[str, Known], *, now_ns: int, ful
             unchanged += 1
         else:
             to_read.append(found)
+    missing = [row for source, row in known.items() if source not in scan.files]
+    blind, shut = _below(scan.unreadable_folders), _below(scan.excluded_folders)
     return Differences(
         to_read=tuple(to_read),
-        vanished=tuple(find_vanished(scan, known)),
+        vanished=tuple(row for row in missing if not row.source.startswith((*blind, *shut))),
+        shut_out=tuple(row for row in missing if row.source.startswith(shut)),
         left_out=tuple(left_out),
         problems=tuple(problems),
         unchanged=unchanged,
     )
 
 
-def find_vanished(scan: Scan, known: Mapping[str, Known]) -> list[Known]:
-    """Known sources that the scan would have seen if they were still there."""
-    blind = tuple(f"{folder}/" for folder in scan.unreadable_folders)
-    return [
-        row for source, row in known.items() if source not in scan.files and not (blind and source.startswith(blind))
-    ]
+def _below(folders: Collection[str]) -> tuple[str, ...]:
+    return tuple(f"{folder}/" for folder in folders)
 
 
 def is_suspicious_loss(vanished: Collection[Known], known: Collection[Known], *, fraction: float, minimum: int) -> bool:
@@ -116,7 +115,7 @@ def _is_unchanged(found: FoundFile, before: Known, *, now_ns: int, full_hash_ns:
         before.content_hash is not None
         and before.problem is None
         and (found.size, found.mtime_ns) == (before.size, before.mtime_ns)
-        and found.mtime_ns < before.verified_ns - RACY_NS
+        and not is_racy(found.mtime_ns, read_at_ns=before.verified_ns)
         and before.verified_ns > now_ns - full_hash_ns
     )
 

@@ -8,8 +8,10 @@ import json
 import os
 import re
 import stat
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Self
 
 from pipelines.vault.sources import decode_name
 
@@ -17,6 +19,19 @@ IGNORE_FILES = (b".gitignore", b".vaultignore")
 OBSIDIAN_FOLDER = b".obsidian"
 _LIMIT = 1_000_000  # bytes; an ignore file is written by hand
 _ONLY_FOLDERS = "(?P<ps_d>/)"  # pathspec's whole expression for the patterns `*/` and `**/`
+
+# git knows the classes of POSIX within brackets, pathspec does not
+_CLASS = re.compile(r"\[:(\w+):\]")
+_CLASSES = {
+    "alnum": "0-9A-Za-z",
+    "alpha": "A-Za-z",
+    "blank": " \t",
+    "digit": "0-9",
+    "lower": "a-z",
+    "space": " \t\n\r\f\v",
+    "upper": "A-Z",
+    "xdigit": "0-9A-Fa-f",
+}
 
 
 class IgnoreFileError(Exception):
@@ -32,13 +47,25 @@ class Layer:
     """
 
     patterns: tuple[tuple[re.Pattern[str], bool], ...]
+    any_of: re.Pattern[str]
     label: str
     below: int = 0
     above: str = ""
 
+    @classmethod
+    def of(cls, patterns: tuple[tuple[re.Pattern[str], bool], ...], *, label: str, below: int = 0) -> Self:
+        """A layer of at least one pattern. `any_of` tells in one call that none matches, which is the common case."""
+        sources = (pattern.pattern.replace("?P<ps_d>", "?:") for pattern, _ in patterns)
+        with warnings.catch_warnings(action="ignore", category=FutureWarning):
+            return cls(patterns, re.compile("|".join(f"(?:{source})" for source in sources)), label, below)
+
     def decide(self, path: str, *, is_folder: bool) -> bool | None:
         """True: left out. False: taken in by a `!` pattern. None: no pattern is about it. The last match decides."""
         subject = self.above + path[self.below :] + ("/" if is_folder else "")
+        if "\n" in subject:
+            subject = subject.replace("\n", "\0")  # as good, and `.` and `$` do not treat it as special
+        if not self.any_of.search(subject):
+            return None
         for pattern, leaves_out in reversed(self.patterns):
             if _matches_itself(pattern, subject, is_folder=is_folder):
                 return leaves_out
@@ -96,7 +123,7 @@ class Ignores:
         warnings = [f"{label}: line {number} is not a pattern and matches nothing" for number in bad]
         if not patterns:
             return self, warnings
-        layer = Layer(patterns=patterns, label=label, below=len(folder))
+        layer = Layer.of(patterns, label=label, below=len(folder))
         if name == b".gitignore":
             return replace(self, gitignore=(*self.gitignore, layer)), warnings
         return replace(self, vaultignore=(*self.vaultignore, layer)), warnings
@@ -136,8 +163,12 @@ def compile_patterns(lines: Iterable[str]) -> tuple[tuple[tuple[re.Pattern[str],
     compiled: list[tuple[re.Pattern[str], bool]] = []
     bad: list[int] = []
     for number, line in enumerate(lines, start=1):
+        text = _CLASS.sub(lambda match: _CLASSES.get(match[1], match[0]), line.removesuffix("\r"))
+        if text.endswith("/**/"):  # the folders below a folder; pathspec takes it for the folder itself
+            text = text[:-1] + "/*/"
         try:
-            pattern = GitIgnoreSpecPattern(line.removesuffix("\r"))
+            with warnings.catch_warnings(action="ignore", category=FutureWarning):  # `[[]` may mean more one day
+                pattern = GitIgnoreSpecPattern(text)
         except (GitIgnorePatternError, re.error):
             bad.append(number)
             continue
@@ -149,7 +180,7 @@ def compile_patterns(lines: Iterable[str]) -> tuple[tuple[tuple[re.Pattern[str],
 def from_setting(patterns: Sequence[str]) -> tuple[Layer, ...]:
     """The layer of VAULT_EXCLUDE; none without patterns."""
     compiled, _bad = compile_patterns(patterns) if patterns else ((), [])
-    return (Layer(patterns=compiled, label="VAULT_EXCLUDE"),) if compiled else ()
+    return (Layer.of(compiled, label="VAULT_EXCLUDE"),) if compiled else ()
 
 
 def above_vault(root: bytes) -> tuple[Layer, ...]:

@@ -43,7 +43,6 @@ class Links:
         try:
             real = os.path.realpath(path, strict=True)
             is_folder = os.path.isdir(real)
-            identity = _identity(real)
         except OSError as error:
             loop = "a link that leads back to itself" if error.errno == errno.ELOOP else "a broken link"
             return Target(problem=loop)
@@ -54,11 +53,15 @@ class Links:
             return Target(is_folder, excluded="a link to a folder that holds the vault")
         if not self._allow_outside:
             return Target(is_folder, excluded=f"a link to a {kind} outside the vault")
-        if is_folder and identity is not None:
-            if identity in self._visited:
-                return Target(is_folder, excluded="a link to a folder that another link has led to")
-            self._visited.add(identity)
         return Target(is_folder)
+
+    def enter(self, path: bytes) -> bool:
+        """Note that a folder outside the vault is walked now; False when it has been walked under another name."""
+        identity = _identity(path)
+        if identity is None or identity in self._visited:
+            return False
+        self._visited.add(identity)
+        return True
 
 
 def _is_below(path: bytes, folder: bytes) -> bool:

@@ -8,6 +8,7 @@ from typing import Literal, Self
 
 from pipelines.errors import SettingsError
 from pipelines.settings import Settings
+from pipelines.vault.ignore_files import compile_patterns
 
 MediaType = Literal["markdown", "text", "pdf", "canvas"]
 
@@ -68,14 +69,17 @@ class ScanRules:
 
     @classmethod
     def from_settings(cls, settings: Settings, root: Path) -> Self:
-        """Rules for the vault at `root`. Raises SettingsError for an impossible extension, or when
+        """Rules for the vault at `root`. Raises SettingsError for an extension or pattern that is none, or when
         VAULTLINE_HOME is the vault itself."""
+        exclude = tuple(settings.vault_exclude)
+        if exclude and (bad := compile_patterns(exclude)[1]):
+            raise SettingsError(f"VAULT_EXCLUDE: {exclude[bad[0] - 1]!r} is not a pattern of .gitignore's kind")
         home = settings.vaultline_home
         if home.exists() and root.exists() and home.samefile(root):
             raise SettingsError(f"VAULTLINE_HOME is the vault itself ({root}): give Vaultline a folder of its own")
         return cls(
             media_types=media_types(settings.vault_extensions),
-            exclude=tuple(settings.vault_exclude),
+            exclude=exclude,
             home=home,
             follow_links=settings.vault_follow_links,
         )

@@ -70,6 +70,7 @@ class _Folder:
     disk: bytes
     text: str
     ignores: Ignores
+    is_outside: bool = False
 
 
 class _Walk:
@@ -92,7 +93,7 @@ class _Walk:
             entries = list(listing)
         ignores = self._ignores(folder, entries)
         if ignores is not folder.ignores:
-            folder = _Folder(folder.disk, folder.text, ignores)
+            folder = replace(folder, ignores=ignores)
         folders = []
         media_types = self.rules.media_types
         for entry in entries:
@@ -118,7 +119,7 @@ class _Walk:
             if target.excluded:
                 self.excluded[source_of_text(text)] = target.excluded
                 return None
-            return self._subfolder(folder, name)
+            return self._subfolder(replace(folder, is_outside=True), name)
         media_type = self.rules.media_types.get(name[name.rfind(b".") :].lower())
         if media_type is not None:
             self._file(folder, entry, media_type, problem=target.problem, excluded=target.excluded, follow=True)
@@ -158,10 +159,12 @@ class _Walk:
             reason = "Vaultline's own folder (VAULTLINE_HOME)"
         if reason is None and folder.ignores:
             reason = folder.ignores.reason(text, is_folder=True)
+        if reason is None and folder.is_outside and not self.links.enter(self.base + disk):
+            reason = "a folder outside the vault that another link has led to"
         if reason is not None:
             self.excluded[source_of_text(text)] = reason
             return None
-        return _Folder(disk + b"/", text + "/", folder.ignores)
+        return _Folder(disk + b"/", text + "/", folder.ignores, folder.is_outside)
 
     def _file(
         self,
