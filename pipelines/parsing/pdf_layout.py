@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from statistics import median
 
 Box = tuple[float, float, float, float]
@@ -34,7 +35,7 @@ SPANNING_SHARE = 0.35  # of the lines may cross the gutter (titles, figures' cap
 ROW_OVERLAP = 0.6
 PARAGRAPH_LEADING = 1.3  # times the usual distance of baselines
 SIZE_CHANGE = 1.15
-FULL_LINE = 0.85  # of the column's width: a shorter line was ended on purpose
+WRAP_SLACK = 2  # characters: lines are not broken at the last possible place always
 
 _BULLET = re.compile(r"^(?:[•◦▪‣·●○■□–—*]|-(?= )|\(?(?:\d{1,3}|[a-zA-Z])[.)](?= ))")
 
@@ -133,7 +134,7 @@ def _join_row(row: list[Line]) -> Line:
 
 def _divide(column: list[Line]) -> list[Paragraph]:
     """Cut a run of lines where the distance, the size or a bullet says that a paragraph begins."""
-    steps = [_step(one, two) for one, two in zip(column, column[1:], strict=False) if _same_size(one, two)]
+    steps = [_step(one, two) for one, two in pairwise(column) if _same_size(one, two)]
     usual = median(step for step in steps) if steps else 1.2
     usual = min(usual, 2.0)  # of short lists of single lines, the usual distance is that between paragraphs
     groups: list[list[Line]] = []
@@ -143,7 +144,8 @@ def _divide(column: list[Line]) -> list[Paragraph]:
             groups[-1].append(line)
         else:
             groups.append([line])
-    return [_paragraph(group) for group in groups]
+    right = max(line.box[2] for line in column)
+    return [_paragraph(group, right) for group in groups]
 
 
 def _step(first: Line, second: Line) -> float:
@@ -156,12 +158,16 @@ def _same_size(first: Line, second: Line) -> bool:
     return large / small <= SIZE_CHANGE
 
 
-def _paragraph(lines: list[Line]) -> Paragraph:
-    right = max(line.box[2] for line in lines)
-    left = min(line.box[0] for line in lines)
-    wraps = [
-        (line.box[2] - left) >= FULL_LINE * (right - left) and not _BULLET.match(following.text)
-        for line, following in zip(lines, lines[1:], strict=False)
-    ]
+def _paragraph(lines: list[Line], right: float) -> Paragraph:
+    wraps = [_has_wrapped(line, following, right) for line, following in pairwise(lines)]
     size = median(line.size for line in lines)
     return Paragraph(lines=tuple(line.text for line in lines), wraps=(*wraps, False), size=size)
+
+
+def _has_wrapped(line: Line, following: Line, right: float) -> bool:
+    """Whether the next line's first word had no room on this one, so that the break means nothing."""
+    if _BULLET.match(following.text):
+        return False
+    character = (line.box[2] - line.box[0]) / max(len(line.text), 1)
+    word = following.text.split(" ", 1)[0]
+    return line.box[2] + character * (min(len(word), 20) + WRAP_SLACK) >= right

@@ -14,15 +14,16 @@ _DATE = re.compile(
     r"\s*(?:(?P<zone>[Zz+-])(?:(?P<zone_hour>\d\d)'?(?P<zone_minute>\d\d)?'?)?)?"
 )
 _PROGRAM_TITLE = re.compile(
-    r"^(?:microsoft (?:word|powerpoint|excel|office|visio|publisher)|powerpoint presentation|presentaci[oó]n de powerpoint"
-    r"|adobe photoshop|print job|pdf24|writer|untitled|sin t[ií]tulo|sans titre|unbenannt|ohne titel|no title|title"
-    r"|document\d*|documento\d*|dokument\d*|presentation\d*|book\d+|libro\d+|scan(?:ned)?|escaneado|image|img|binder\d*"
-    r"|slide \d+|diapositiva \d+|layout \d+|noname|none|null|test)\b",
+    r"^(?:microsoft (?:word|powerpoint|excel|office|visio|publisher)|powerpoint presentation"
+    r"|presentaci[oó]n de powerpoint|adobe photoshop|print job|pdf24|writer|untitled|sin t[ií]tulo|sans titre"
+    r"|unbenannt|ohne titel|no title|title|document\d*|documento\d*|dokument\d*|presentation\d*|book\d+|libro\d+"
+    r"|scan(?:ned)?|escaneado|image|img|binder\d*|slide \d+|diapositiva \d+|layout \d+|noname|none|null|test)\b",
     re.IGNORECASE,
 )
+_FILE_ENDINGS = "docx?|odt|rtf|pdf|pptx?|xlsx?|indd|qxd|qxp|dvi|tex|eps|ps|ai|cdr|html?|jpe?g|png|tiff?|pmd|fm|md|txt"
 _WHOLE_JUNK = re.compile(
-    r"^(?:microsoft .*|.*\.(?:docx?|odt|rtf|pdf|pptx?|xlsx?|indd|qxd|qxp|dvi|tex|eps|ps|ai|cdr|html?|jpe?g|png|tiff?|pmd|fm|md|txt)"
-    r"|.*[\\/][^\\/ ]+\.\w+|[\W\d_]+|(?:img|scan|dsc|doc|image)?[-_ ]?\d[\d_ -]*|[0-9a-f]{16,}|(?:https?|file|about):\S*)$",
+    rf"^(?:microsoft .*|.*\.(?:{_FILE_ENDINGS})|.*[\\/][^\\/ ]+\.\w+|[\W\d_]+"
+    r"|(?:img|scan|dsc|doc|image)?[-_ ]?\d[\d_ -]*|[0-9a-f]{16,}|(?:https?|file|about):\S*)$",
     re.IGNORECASE,
 )
 

@@ -133,4 +133,4 @@ def join_lines(first: str, second: str, words: frozenset[str]) -> str:
 def _is_unspaced(character: str) -> bool:
     """Whether the script (Chinese, Japanese, Thai) puts no space between words, so that a line break is none either."""
     point = ord(character)
-    return 0x0E00 <= point <= 0x0E7F or 0x3000 <= point <= 0x30FF or 0x3400 <= point <= 0x9FFF or 0xFF00 <= point
+    return 0x0E00 <= point <= 0x0E7F or 0x3000 <= point <= 0x30FF or 0x3400 <= point <= 0x9FFF or point >= 0xFF00
