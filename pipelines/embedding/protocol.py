@@ -5,10 +5,11 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
+if TYPE_CHECKING:  # numpy costs 0.1 s, which a command with nothing to embed can spare
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 class Role(StrEnum):
@@ -61,8 +62,8 @@ class Embeddings:
     reason; their rows in `vectors` are zero and must not be stored.
     """
 
-    vectors: NDArray[np.float32]
-    tokens: NDArray[np.int64]
+    vectors: "NDArray[np.float32]"
+    tokens: "NDArray[np.int64]"
     windowed: tuple[int, ...] = ()
     truncated: tuple[int, ...] = ()
     refused: tuple[tuple[int, str], ...] = ()

@@ -2,17 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-from pgvector import Vector
 from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
 from pipelines.embedding.protocol import ModelSpec
 from pipelines.storage.database import Connection
 from pipelines.storage.queries import query
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 _SWITCH_LOCK = (0x7661756C, 2)  # writers share it, a switch of generations takes it alone
 
@@ -59,7 +60,7 @@ def active_generation(connection: Connection) -> Generation | None:
 
 
 def add_generation(
-    connection: Connection, *, spec: ModelSpec, address: str | None, canary: NDArray[np.float32] | None
+    connection: Connection, *, spec: ModelSpec, address: str | None, canary: "NDArray[np.float32] | None"
 ) -> int:
     """Add a building generation with its empty table, in the caller's transaction; returns its number."""
     row = connection.execute(
@@ -70,7 +71,7 @@ def add_generation(
             "spec": Jsonb(asdict(spec)),
             "address": address,
             "dimensions": spec.dimensions,
-            "canary": None if canary is None else Vector(canary),
+            "canary": None if canary is None else str(canary.tolist()),
         },
     ).fetchone()
     assert row is not None
@@ -133,6 +134,14 @@ def gaps(connection: Connection, generation: Generation) -> tuple[int, int]:
     """Documents not yet published, and chunks without a vector, of a generation."""
     row = connection.execute(query("generation_gaps"), {"generation": generation.id}).fetchone()
     return (0, 0) if row is None else (int(str(row[0])), int(str(row[1])))
+
+
+def activate(connection: Connection, generation: Generation) -> None:
+    """Make a generation the one that search reads, in the caller's transaction, which holds the switch lock."""
+    connection.execute(
+        "UPDATE generation SET state = 'active', activated_at = now(), held = false WHERE id = %s", (generation.id,)
+    )
+    connection.execute(query("replace_view", table=generation.table, generation=generation.id))
 
 
 def _generations(connection: Connection, name: str) -> list[Generation]:

@@ -1,5 +1,6 @@
 """Rows of `parsed`, `chunk` and `link`."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -57,6 +58,15 @@ class Description:
     links: tuple[Link, ...]
     declared_date: datetime | None
     excluded: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkChanges:
+    """What replacing did: chunks the document has now, texts that came and went."""
+
+    total: int
+    added: int
+    removed: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,20 +143,19 @@ def replace_document(
     chunks: Sequence[Chunk] | None,
     chunked_from: str,
     described_from: str,
-) -> tuple[int, int] | None:
+) -> ChunkChanges | None:
     """Give a document its new chunks (None: they stay) and description, in the caller's transaction.
 
-    Returns how many chunk texts were added and removed, or None if the document is not what it was when the work
-    began: then nothing is written, and the newer version waits for its own turn.
+    Returns None if the document is not what it was when the work began: then nothing is written, and the newer version
+    waits for its own turn.
     """
     identity = {"id": pending.id, "content_hash": pending.content_hash, "source": pending.source}
     if connection.execute(query("lock_document"), identity).fetchone() is None:
         return None
-    added = removed = 0
+    before = [str(row[0]) for row in connection.execute(query("chunk_hashes"), identity)]
+    changes = ChunkChanges(len(before), 0, 0)
     if chunks is not None:
-        before = [str(row[0]) for row in connection.execute(query("chunk_hashes"), identity)]
-        after = [chunk.text_hash for chunk in chunks]
-        added, removed = _count_changes(before, after)
+        changes = _compare(before, [chunk.text_hash for chunk in chunks])
         connection.execute(query("delete_chunks"), identity)
         with connection.cursor() as cursor:
             cursor.executemany(query("put_chunk"), [_chunk_row(pending.id, chunk) for chunk in chunks])
@@ -173,7 +182,7 @@ def replace_document(
             "described_from": described_from,
         },
     )
-    return added, removed
+    return changes
 
 
 def all_links(connection: Connection) -> list[StoredLink]:
@@ -223,8 +232,6 @@ def _chunk_row(document_id: int, chunk: Chunk) -> tuple[object, ...]:
     )
 
 
-def _count_changes(before: Sequence[str], after: Sequence[str]) -> tuple[int, int]:
-    from collections import Counter
-
+def _compare(before: Sequence[str], after: Sequence[str]) -> ChunkChanges:
     old, new = Counter(before), Counter(after)
-    return sum((new - old).values()), sum((old - new).values())
+    return ChunkChanges(total=len(after), added=(new - old).total(), removed=(old - new).total())

@@ -4,8 +4,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-import numpy as np
-from pgvector import Vector
 from psycopg.rows import class_row
 
 from pipelines.chunking.chunk import embedded_text
@@ -35,6 +33,13 @@ def pending_texts(connection: Connection, *, folders: Sequence[str], fingerprint
     return [str(row[0]) for row in connection.execute(query("pending_texts"), parameters)]
 
 
+def accept_vectors(connection: Connection) -> None:
+    """Let the connection send and receive numpy arrays as vectors, in binary. Asks the server for the type once."""
+    from pgvector.psycopg import register_vector  # imports numpy, which a sync with nothing to do can spare
+
+    register_vector(connection)
+
+
 @contextmanager
 def claim(connection: Connection, *, fingerprint: str, hashes: Sequence[str]) -> Iterator[list[TextToEmbed]]:
     """The texts among `hashes` that are ours to embed: nobody else works on them and they still have no vector.
@@ -42,6 +47,7 @@ def claim(connection: Connection, *, fingerprint: str, hashes: Sequence[str]) ->
     The claim is a session's advisory locks; it ends with the block, or with the process. The connection must be in
     autocommit mode: what is stored inside the block must be seen before the claim is given back.
     """
+    accept_vectors(connection)
     parameters = {"fingerprint": fingerprint, "hashes": list(hashes)}
     mine = [str(row[0]) for row in connection.execute(query("claim_texts"), parameters)]
     try:
@@ -61,7 +67,7 @@ def put_embeddings(
         (
             fingerprint,
             text.text_hash,
-            Vector(np.asarray(embeddings.vectors[index], dtype=np.float32)),
+            embeddings.vectors[index],
             int(embeddings.tokens[index]),
             index in truncated,
             index in windowed,

@@ -1,0 +1,84 @@
+"""parsed_text: bytes -> readable text and structure, once a content."""
+
+import os
+from pathlib import Path
+
+import dagster as dg
+
+from pipelines.assets.raw_files import raw_files
+from pipelines.assets.stage import BATCH, DEFAULTS, stage
+from pipelines.errors import DocumentError
+from pipelines.parsing.document import ParsedDocument
+from pipelines.parsing.parser import parse
+from pipelines.partitions import FOLDERS, ONE_RUN
+from pipelines.resources.store import Store
+from pipelines.storage import documents, texts
+from pipelines.storage.texts import PendingParse
+from pipelines.vault.content import hash_bytes, is_lfs_pointer, read_stable
+from pipelines.vault.folders import folder_of
+
+
+@dg.asset(
+    deps=[raw_files],
+    partitions_def=FOLDERS,
+    backfill_policy=ONE_RUN,
+    kinds={"python"},
+    code_version="1",
+    description="Text, structure and pages of every content, with what must stay out already taken out.",
+    **DEFAULTS,
+)
+def parsed_text(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]) -> None:
+    figures = ("parsed", "failed", "ocr_pages")
+    with stage(context, store, "parsed_text", figures=figures) as work, store.database.connect(autocommit=True) as conn:
+        unread: set[int] = set()
+        while pending := [
+            item
+            for item in texts.pending_parses(conn, folders=work.folders, parsers=store.recipe.parsers, limit=BATCH)
+            if item.id not in unread
+        ]:
+            with conn.transaction():
+                for item in pending:
+                    try:
+                        document = _parse(store, item)
+                    except _Unread as error:
+                        unread.add(item.id)
+                        # Not this content's fault: the key is no content, so that the next run tries again.
+                        documents.quarantine(conn, item.id, stage="parsed_text", key="", reason=str(error))
+                    except DocumentError as error:
+                        context.log.warning(f"{item.source}: {error}")
+                        documents.quarantine(conn, item.id, stage="parsed_text", key=item.key, reason=str(error))
+                        work.count(_folder(store, item), failed=1)
+                    else:
+                        texts.put_parsed(
+                            conn, content_hash=item.content_hash, fingerprint=item.fingerprint, document=document
+                        )
+                        documents.release(conn, item.id, "parsed_text")
+                        ocr_pages = sum(page.origin in ("ocr", "mixed") for page in document.pages)
+                        work.count(_folder(store, item), parsed=1, ocr_pages=ocr_pages)
+
+
+class _Unread(DocumentError):
+    """The file is not now what the scan saw."""
+
+
+def _parse(store: Store, item: PendingParse) -> ParsedDocument:
+    data = _read(store.vault, item)
+    if is_lfs_pointer(data):
+        raise DocumentError("a Git LFS pointer, not the content: run `git lfs pull` in the vault")
+    return parse(data, media_type=item.media_type, options=store.recipe.parsing)
+
+
+def _read(vault: Path, item: PendingParse) -> bytes:
+    try:
+        data, _, _ = read_stable(os.path.join(os.fsencode(vault), item.disk_path), follow_links=True)  # noqa: PTH118
+    except FileNotFoundError:
+        raise _Unread("gone since it was found; the next sync looks again") from None
+    except DocumentError as error:
+        raise _Unread(str(error)) from error
+    if hash_bytes(data) != item.content_hash:
+        raise _Unread("changed since it was found; the next sync reads it again")
+    return data
+
+
+def _folder(store: Store, item: PendingParse) -> str:
+    return folder_of(item.source, depth=store.settings.partition_depth, buckets=store.settings.partition_buckets)

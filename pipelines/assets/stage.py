@@ -1,0 +1,58 @@
+"""What all stages share: timing, the ledger, and metadata on every materialization."""
+
+import contextlib
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import dagster as dg
+
+from pipelines.errors import DatabaseError
+from pipelines.figures import Work
+from pipelines.resources.store import Store
+from pipelines.storage import ledger
+
+GROUP = "knowledge_base"
+OWNERS = ["team:knowledge"]
+BATCH = 64
+"""Documents a transaction: a killed run loses at most this many documents' work of a stage."""
+
+DEFAULTS = {
+    "group_name": GROUP,
+    "owners": OWNERS,
+}
+
+
+@contextmanager
+def stage(context: dg.AssetExecutionContext, store: Store, name: str, *, figures: Sequence[str]) -> Iterator[Work]:
+    """Run a stage over the run's folders; at the end write the ledger and the metadata.
+
+    `figures` are named in the metadata also when they are 0, so that their plots have no holes. Raises dg.Failure if
+    the run selects no folder: a stale or reversed range would otherwise succeed and do nothing.
+    """
+    folders = list(context.partition_keys) if context.assets_def.partitions_def is not None else []
+    if context.assets_def.partitions_def is not None and not folders:
+        raise dg.Failure("the run's range of folders is empty: start it again from the folders that exist now")
+    work = Work(folders)
+    started = time.monotonic()
+    try:
+        yield work
+    finally:  # also of a stage that failed: what it computed and paid for is kept, and counts
+        seconds = round(time.monotonic() - started, 3)
+        filled = {figure: work.total[figure] for figure in {*figures, *work.total}}
+        with contextlib.suppress(DatabaseError), store.database.connect() as connection:
+            ledger.record(connection, run=context.run_id, stage=name, folders=folders, figures=filled, seconds=seconds)
+    of_run = {"run seconds": seconds, **_rate(filled, seconds)}
+    if not folders:
+        context.add_output_metadata({**filled, **of_run})
+    for folder in folders:
+        own = work.by_folder.get(folder, Counter())
+        context.add_asset_metadata(
+            {**{figure: own[figure] for figure in sorted({*figures, *own})}, **of_run}, partition_key=folder
+        )
+
+
+def _rate(figures: dict[str, int], seconds: float) -> dict[str, float]:
+    done = figures.get("embedded") or figures.get("chunks") or figures.get("parsed")
+    return {"run rate per second": round(done / seconds, 1)} if done and seconds > 0 else {}

@@ -1,0 +1,38 @@
+"""What keeps the store tidy after a run: links, orphaned texts and vectors."""
+
+from pipelines.figures import Work
+from pipelines.parsing.links import resolve_links
+from pipelines.resources.store import Store
+from pipelines.storage import documents, texts, vectors
+
+_DAY = 86_400.0
+
+
+def resolve_changed_links(store: Store, work: Work) -> None:
+    """Find again where links lead, if any document came, went or changed since they were last resolved."""
+    with store.database.connect() as connection:
+        state = texts.link_state(connection)
+        if state == documents.get_fact(connection, "links_resolved"):
+            return
+        known = frozenset(documents.known_documents(connection))
+        stored = texts.all_links(connection)
+        by_source: dict[str, list[texts.StoredLink]] = {}
+        for link in stored:
+            by_source.setdefault(link.source, []).append(link)
+        changed = []
+        for source, links in by_source.items():
+            for link, (_, target) in zip(links, resolve_links(source, links, known), strict=True):
+                if target != link.resolved:
+                    changed.append((link.document_id, link.position, target))
+        texts.resolve_links(connection, changed)
+        documents.put_fact(connection, "links_resolved", state)
+        work.count(None, links=len(changed))
+
+
+def tidy(store: Store, work: Work) -> None:
+    """Drop texts and vectors that nothing needs any more."""
+    settings = store.settings
+    with store.database.connect() as connection:
+        gone = texts.purge(connection, parsers=store.recipe.parsers, tombstone_seconds=settings.tombstone_days * _DAY)
+        work.count(None, purged=gone)
+        vectors.purge(connection, keep_seconds=settings.embedding_cache_days * _DAY)

@@ -1,0 +1,69 @@
+"""Asset checks: the truth about coverage and consistency, which Dagster cannot tell for partitioned assets."""
+
+import dagster as dg
+
+from pipelines.assets.knowledge import knowledge
+from pipelines.assets.live_index import live_index
+from pipelines.assets.parsed_text import parsed_text
+from pipelines.resources.store import Store
+from pipelines.storage import documents, generations, reports
+
+_SHOWN = 20
+
+
+@dg.asset_check(asset=parsed_text, description="No document is in quarantine.")
+def no_quarantine(store: dg.ResourceParam[Store]) -> dg.AssetCheckResult:
+    with store.database.connect() as connection:
+        failed = documents.quarantined(connection)
+    records = [
+        dg.TableRecord({"source": row["source"], "stage": row["stage"], "reason": row["reason"]})
+        for row in failed[:_SHOWN]
+    ]
+    metadata = {"documents": dg.MetadataValue.int(len(failed))}
+    if records:
+        return dg.AssetCheckResult(
+            passed=False,
+            severity=dg.AssetCheckSeverity.WARN,
+            description=f"{len(failed)} documents could not be processed; their last good versions keep serving",
+            metadata={**metadata, "quarantine": dg.MetadataValue.table(records)},
+        )
+    return dg.AssetCheckResult(passed=True, metadata=metadata)
+
+
+@dg.asset_check(asset=knowledge, description="Every document is in the index in its present version.")
+def complete_coverage(store: dg.ResourceParam[Store]) -> dg.AssetCheckResult:
+    recipe = store.recipe
+    with store.database.connect() as connection:
+        pending = reports.pending_folders(
+            connection, parsers=recipe.parsers, chunker=recipe.chunker, describer=recipe.describer
+        )
+        states = reports.count_states(connection)
+    return dg.AssetCheckResult(
+        passed=not pending,
+        severity=dg.AssetCheckSeverity.WARN,
+        description=f"{sum(pending.values())} documents wait in {len(pending)} folders" if pending else None,
+        metadata={**states, "pending by folder": dg.MetadataValue.json(pending)},
+    )
+
+
+@dg.asset_check(
+    asset=live_index,
+    description="The active generation's rows are the chunks: no vector missing, zero or infinite, no orphan, no gap.",
+)
+def consistent_index(store: dg.ResourceParam[Store]) -> dg.AssetCheckResult:
+    with store.database.connect() as connection:
+        active = generations.active_generation(connection)
+        if active is None:
+            return dg.AssetCheckResult(
+                passed=False, severity=dg.AssetCheckSeverity.WARN, description="no generation is complete yet"
+            )
+        found = reports.check_generation(connection, active)
+    wrong = {name: count for name, count in found.items() if count and name != "vectors_refused"}
+    return dg.AssetCheckResult(
+        passed=not wrong,
+        description=", ".join(f"{name.replace('_', ' ')}: {count}" for name, count in wrong.items()) or None,
+        metadata={"generation": active.id, "model": active.model, **found},
+    )
+
+
+CHECKS = [no_quarantine, complete_coverage, consistent_index]

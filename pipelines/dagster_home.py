@@ -1,0 +1,52 @@
+"""Where Dagster keeps its records on this machine, for commands that run the assets without a Dagster deployment."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pipelines.settings import Settings
+
+if TYPE_CHECKING:
+    import dagster as dg
+
+_LOCAL = """\
+# Written by Vaultline for runs on this machine; a deployment has its own dagster.yaml (see the one in the repository).
+telemetry:
+  enabled: false
+nux:
+  enabled: false # the newsletter dialog
+concurrency:
+  runs:
+    max_concurrent_runs: 2
+    tag_concurrency_limits:
+      - key: dagster/partition # one run a folder at a time
+        value: {applyLimitPerUniqueValue: true}
+        limit: 1
+sensors:
+  use_threads: true
+  num_workers: 4
+retention:
+  sensor:
+    purge_after_days: {skipped: 1, failure: 30, success: 30}
+"""
+
+
+def dagster_home(settings: Settings) -> Path:
+    """The folder of DAGSTER_HOME: the environment's, or one inside VAULTLINE_HOME, made at the first call."""
+    chosen = os.environ.get("DAGSTER_HOME")
+    if chosen:
+        return Path(chosen)
+    home = settings.vaultline_home.absolute() / "dagster"
+    home.mkdir(parents=True, exist_ok=True)
+    config = home / "dagster.yaml"
+    if not config.exists():
+        config.write_text(_LOCAL, encoding="utf-8")
+    return home
+
+
+def open_instance(settings: Settings) -> "dg.DagsterInstance":
+    """The Dagster instance that runs of this process are recorded in."""
+    os.environ["DAGSTER_HOME"] = str(dagster_home(settings))
+    import dagster as dg
+
+    return dg.DagsterInstance.get()

@@ -1,0 +1,20 @@
+"""Figures of one stage of one run."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Work:
+    """Figures of one stage of one run, by name and also by folder."""
+
+    folders: Sequence[str]
+    total: Counter[str] = field(default_factory=Counter)
+    by_folder: dict[str, Counter[str]] = field(default_factory=dict)
+
+    def count(self, folder: str | None, **figures: int) -> None:
+        """Add to the figures, and to a folder's own if it is known."""
+        self.total.update(figures)
+        if folder is not None:
+            self.by_folder.setdefault(folder, Counter()).update(figures)

@@ -1,0 +1,1 @@
+"""From the vault's files to rows of `document`."""

@@ -1,0 +1,11 @@
+"""Jobs: the one that indexes, in one process."""
+
+import dagster as dg
+
+INDEX = dg.define_asset_job(
+    "index",
+    selection=dg.AssetSelection.assets("raw_files", "parsed_text", "chunks", "embeddings", "knowledge", "live_index"),
+    description="Bring the index in line with the vault, for the folders of the run.",
+    executor_def=dg.in_process_executor,
+)
+"""In one process: the chain is linear, so a process a step (about 2.4 s each) would buy nothing."""

@@ -1,0 +1,40 @@
+"""Settings, vault and database of a run, opened when they are first needed."""
+
+from functools import cached_property
+from pathlib import Path
+
+from pipelines.errors import VaultUnavailable
+from pipelines.recipe import Recipe
+from pipelines.settings import Settings
+from pipelines.storage.database import Database
+from pipelines.storage.migrations import migrate
+
+
+class Store:
+    """One vault, one database, one recipe: what every stage of a run agrees on."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+
+    @cached_property
+    def database(self) -> Database:
+        """The database, started and migrated."""
+        database = Database.from_settings(self.settings)
+        migrate(database)
+        return database
+
+    @cached_property
+    def recipe(self) -> Recipe:
+        """Options and fingerprints of the text stages."""
+        return Recipe.from_settings(self.settings)
+
+    @property
+    def vault(self) -> Path:
+        """The root that people edit. Raises VaultUnavailable if it is not set or not a folder."""
+        path = self.settings.vault_path
+        if path is None:
+            raise VaultUnavailable("no vault: set VAULT_PATH to the folder of notes, or pass --vault")
+        if not path.is_dir():
+            what = "is not a folder" if path.exists() else "does not exist"
+            raise VaultUnavailable(f"the vault {path} {what}: check VAULT_PATH or --vault")
+        return path

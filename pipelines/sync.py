@@ -1,0 +1,250 @@
+"""What `vaultline sync` does: look, decide, and run the assets in this process for the folders that need it."""
+
+import time
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pipelines.errors import UsageError, VaultlineError
+from pipelines.intake.look import Look, look, refresh_dates, settle
+from pipelines.resources.store import Store
+from pipelines.settings import Settings
+from pipelines.storage import generations, ledger, reports
+from pipelines.storage.database import Connection
+from pipelines.vault.folders import folder_key, folder_label
+
+if TYPE_CHECKING:
+    import dagster as dg
+
+Figures = dict[str, dict[str, float]]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a sync would do. `folders` are partition keys; `notice` is a reason to do nothing."""
+
+    folders: tuple[str, ...]
+    seen: Look
+    notice: str | None = None
+
+
+@dataclass(frozen=True)
+class SyncReport:
+    """What a sync did; `to_json` is the contract of `vaultline sync --json`."""
+
+    folders: tuple[str, ...]
+    documents: dict[str, int]
+    parsed: dict[str, int]
+    chunks: dict[str, int]
+    embeddings: dict[str, int]
+    generations: list[dict[str, Any]] = field(default_factory=list)
+    seconds: float = 0.0
+    notice: str | None = None
+
+    @property
+    def exit_code(self) -> int:
+        """0 done, 3 done but something is quarantined."""
+        return 3 if self.documents["quarantined"] else 0
+
+    def to_json(self) -> dict[str, Any]:
+        """The document that `--json` prints."""
+        return {
+            "folders": list(self.folders),
+            "documents": self.documents,
+            "parsed": self.parsed,
+            "chunks": self.chunks,
+            "embeddings": self.embeddings,
+            "generations": self.generations,
+            "seconds": self.seconds,
+        }
+
+    def to_text(self, *, dry_run: bool = False) -> str:
+        """A few lines for people."""
+        if self.notice:
+            return self.notice
+        changes = ", ".join(f"{self.documents[name]} {name}" for name in _CHANGES if self.documents[name])
+        if dry_run:
+            where = ", ".join(folder_label(key) for key in self.folders)
+            return f"would process {where}: {changes or 'no changed files'}" if where else "nothing to do"
+        if not self.folders:
+            return f"nothing to do: {self.documents['seen']} files, none changed ({self.seconds:.1f} s)"
+        lines = [
+            f"{self.documents['seen']} files in the vault: {changes or 'none changed'}",
+            f"{self.parsed['computed']} parsed, {self.parsed['reused']} reused"
+            + (f", {self.parsed['ocr_pages']} pages by OCR" if self.parsed["ocr_pages"] else ""),
+            f"{self.chunks['total']} chunks: {self.chunks['added']} added, {self.chunks['removed']} removed",
+            f"{self.embeddings['computed']} embedded, {self.embeddings['reused']} reused ({self.seconds:.1f} s)",
+        ]
+        if self.documents["quarantined"]:
+            lines.append(f"{self.documents['quarantined']} in quarantine: see `vaultline quarantine list`")
+        return "\n".join(lines)
+
+
+def plan(
+    store: Store,
+    connection: Connection,
+    *,
+    folders: Sequence[str] = (),
+    full: bool = False,
+    allow_deletes: bool = False,
+) -> Plan:
+    """Look at the vault and the tables and name the folders with work, of `folders` (names) or of all."""
+    seen = settle(store, connection, look(store, connection, full=full))
+    if not seen.scan.files and not allow_deletes:
+        held = sum(row.content_hash is not None for row in seen.known.values())
+        kept = f"; the {held} documents of the index stay (--allow-deletes removes them)" if held else ""
+        return Plan((), seen, notice=f"the vault {store.vault} holds no documents{kept}")
+    recipe = store.recipe
+    wanted = seen.touched_folders() | set(
+        reports.pending_folders(connection, parsers=recipe.parsers, chunker=recipe.chunker, describer=recipe.describer)
+    )
+    if _needs_generation(store, connection):
+        wanted |= set(seen.folders.values())
+    if folders:
+        chosen = {folder_key(name.strip("/")) if name not in wanted else name for name in folders}
+        unknown = chosen - set(seen.folders.values()) - {row.folder for row in seen.known.values()}
+        if unknown:
+            raise UsageError(f"no folder {', '.join(sorted(unknown))} in {store.vault}")
+        wanted &= chosen
+    return Plan(tuple(sorted(wanted)), seen)
+
+
+def sync(
+    settings: Settings,
+    *,
+    folders: Sequence[str] = (),
+    full: bool = False,
+    allow_deletes: bool = False,
+    dry_run: bool = False,
+) -> SyncReport:
+    """Bring the index in line with the vault. Imports Dagster only if there is something to do.
+
+    Raises VaultUnavailable, VaultShrank, DatabaseError, EmbeddingError; what was done until then is kept.
+    """
+    started = time.monotonic()
+    store = Store(settings)
+    store.vault  # noqa: B018  # a wrong vault is said before a database is started
+    with store.database.connect(autocommit=True) as connection:
+        refresh_dates(store, connection)
+        todo = plan(store, connection, folders=folders, full=full, allow_deletes=allow_deletes)
+    runs: list[str] = []
+    if todo.folders and not dry_run:
+        runs = _run(store, todo, full=full, allow_deletes=allow_deletes)
+    with store.database.connect(autocommit=True) as connection:
+        return _report(connection, todo, ledger.totals(connection, runs), dry_run=dry_run, started=started)
+
+
+def _needs_generation(store: Store, connection: Connection) -> bool:
+    from pipelines.embedding.cache import cached_embedder
+
+    fingerprint = cached_embedder(store.settings.embedding_model, store.settings).spec.fingerprint
+    live = generations.live_generations(connection)
+    return not any(generation.fingerprint == fingerprint for generation in live)
+
+
+def _run(store: Store, todo: Plan, *, full: bool, allow_deletes: bool) -> list[str]:
+    from pipelines import partitions
+    from pipelines.dagster_home import open_instance
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Dagster's beta warnings, which are for us and not for the user
+        from pipelines.definitions import build
+
+    present = {*todo.seen.folders.values(), *(row.folder for row in todo.seen.known.values())}
+    with open_instance(store.settings) as instance:
+        partitions.register(instance, sorted(present))
+        job = build(store.settings, store=store).resolve_job_def("index")
+        config = {
+            "ops": {"raw_files": {"config": {"full": full, "confirm_deletes": allow_deletes}}},
+            "loggers": {"console": {"config": {"log_level": "CRITICAL"}}},
+        }
+        runs = [
+            _execute(job, instance, config, partitions.range_tags(first, last))
+            for first, last in partitions.ranges(instance, todo.folders)
+        ]
+        with store.database.connect() as connection:
+            from pipelines.storage import documents
+
+            partitions.forget(instance, documents.folders(connection))
+    return runs
+
+
+def _execute(
+    job: "dg.JobDefinition", instance: "dg.DagsterInstance", config: dict[str, Any], tags: dict[str, str]
+) -> str:
+    key = tags.pop("dagster/partition", None)
+    try:
+        result = job.execute_in_process(
+            instance=instance, partition_key=key, tags={**tags, "vaultline/started_by": "sync"}, run_config=config
+        )
+    except Exception as error:
+        if (own := _own_error(error)) is not None:
+            raise own from None
+        raise
+    return result.run_id
+
+
+def _own_error(error: BaseException | None) -> VaultlineError | None:
+    """Our error inside what Dagster wrapped around it."""
+    while error is not None:
+        if isinstance(error, VaultlineError):
+            return error
+        error = error.__cause__ or error.__context__
+    return None
+
+
+def _report(connection: Connection, todo: Plan, totals: Figures, *, dry_run: bool, started: float) -> SyncReport:
+    def figure(stage: str, name: str) -> int:
+        return int(totals.get(stage, {}).get(name, 0))
+
+    states = reports.count_states(connection)
+    found = _foreseen(todo) if dry_run else {name: figure("raw_files", name) for name in _CHANGES}
+    seen = len(todo.seen.scan.files)
+    documents = {
+        "seen": seen,
+        **found,
+        "unchanged": max(0, seen - states["excluded"] - found["added"] - found["changed"] - found["moved"]),
+        "excluded": states["excluded"],
+        "quarantined": states["quarantined"],
+    }
+    computed = figure("embeddings", "embedded")
+    return SyncReport(
+        folders=todo.folders,
+        documents=documents,
+        parsed={
+            "computed": figure("parsed_text", "parsed"),
+            "reused": max(0, figure("chunks", "documents") - figure("parsed_text", "parsed")),
+            "ocr_pages": figure("parsed_text", "ocr_pages"),
+        },
+        chunks={
+            "total": reports.count_chunks(connection),
+            "added": figure("chunks", "added"),
+            "removed": figure("chunks", "removed"),
+        },
+        embeddings={
+            "computed": computed,
+            "reused": max(0, figure("chunks", "chunks") - computed),
+            "truncated": figure("embeddings", "truncated"),
+            "tokens": figure("embeddings", "tokens"),
+        },
+        generations=[
+            {name: row[name] for name in ("id", "model", "state", "chunks", "missing")}
+            for row in reports.generation_report(connection)
+        ],
+        seconds=round(time.monotonic() - started, 3),
+        notice=todo.notice,
+    )
+
+
+_CHANGES = ("added", "changed", "moved", "deleted")
+
+
+def _foreseen(todo: Plan) -> dict[str, int]:
+    """Changes as far as they show without reading a file: a move shows as one added and one deleted."""
+    selected = set(todo.folders)
+    different, folders = todo.seen.differences, todo.seen.folders
+    to_read = [file for file in different.to_read if folders[file.source] in selected]
+    gone = [row for row in (*different.vanished, *different.shut_out) if row.folder in selected]
+    added = sum(file.source not in todo.seen.known for file in to_read)
+    return {"added": added, "changed": len(to_read) - added, "moved": 0, "deleted": len(gone)}
