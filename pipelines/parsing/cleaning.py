@@ -19,7 +19,7 @@ from pipelines.parsing.anonymize import (
     names_in,
 )
 from pipelines.parsing.contacts import find_contacts
-from pipelines.parsing.document import Block, Json, Link, Page, ParsedDocument
+from pipelines.parsing.document import Json, Link, ParsedDocument
 from pipelines.parsing.locale import detect_locale
 from pipelines.parsing.options import ParseOptions
 from pipelines.parsing.publication import exclusion_reason

@@ -3,7 +3,7 @@
 import re
 
 _EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+", re.UNICODE)
-# International with +, Spain's nine digits, North America's ten in groups. Anything looser also finds dates and versions.
+# International with +, Spain's nine digits, North America's ten in groups. Anything looser finds dates and versions.
 _PHONE = re.compile(
     r"""(?<![\w.+-])(?:
         (?:\+|00)\d{1,3}(?:[\s.-]?\(?\d{1,4}\)?){2,5} |

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from markdown_it.token import Token
 
-from pipelines.parsing.anonymize import anonymize_text, names_in, name_pattern
+from pipelines.parsing.anonymize import anonymize_text, name_pattern, names_in
 from pipelines.parsing.document import Link
 from pipelines.parsing.frontmatter import split_frontmatter
 from pipelines.parsing.markdown import block_tokens, reader

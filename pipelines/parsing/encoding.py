@@ -39,8 +39,8 @@ _RIFF = re.compile(rb"RIFF.{4}(WEBP|WAVE|AVI )", re.DOTALL)
 _VIDEO = re.compile(rb".{4}ftyp", re.DOTALL)
 
 # Everything that no reader sees and that would change counts, hashes and searches: C0 and C1 controls without tab and
-# line feed, soft hyphen, zero-width space and joiner of words, marks of direction (they can hide text), byte order mark,
-# tag characters (they can carry hidden orders), lone surrogates. Zero-width joiners stay: emoji and Persian need them.
+# line feed, soft hyphen, zero-width space and joiner of words, marks of direction (they can hide text), byte order
+# mark, tag characters (they can carry hidden orders), lone surrogates. Zero-width joiners stay: emoji need them.
 _INVISIBLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff"
     "\U000e0000-\U000e007f\ud800-\udfff]"
@@ -189,15 +189,11 @@ def _plausibility(data: bytes, codec: str) -> float:
         in_word = before.isalpha() and after.isalpha()
         if len(run) > 3:  # a word of only accented letters: another script
             continue
+        lower_before = before.islower()
         for character in run:
-            if (
-                character in _LETTERS
-                and (before.isalpha() or after.isalpha() or len(run) == 1)
-                and not (before.islower() and character.isupper())
-            ):
-                good += 1
-            elif character in _MARKS_OUTSIDE and (not in_word or character == "’"):
-                good += 1
+            letter = character in _LETTERS and (before.isalpha() or after.isalpha() or len(run) == 1)
+            mark = character in _MARKS_OUTSIDE and (not in_word or character == "’")
+            good += mark or (letter and not (lower_before and character.isupper()))
     return good / total if total else 1.0
 
 

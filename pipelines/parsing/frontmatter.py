@@ -1,8 +1,8 @@
 """The block of metadata at the top of a note, in every shape that people and tools write it.
 
-The splitting is our own because being wrong costs text: a rule at the top of a note is not metadata, a broken value does
-not cost the others, and the body is there whatever the metadata looks like. Values are read as a person reads them:
-dates and times stay as written, `no` is the word "no" (Norway), `08:30` is not a number.
+The splitting is our own because being wrong costs text: a rule at the top of a note is not metadata, a broken value
+does not cost the others, and the body is there whatever the metadata looks like. Values are read as a person reads
+them: dates and times stay as written, `no` is the word "no" (Norway), `08:30` is not a number.
 """
 
 import json
@@ -25,9 +25,11 @@ _TOML_LINE = re.compile(r"\s*(?:[\w.\-\"]+\s*=\s*\S|\[|#|$)")
 
 # Keys by which a block is metadata even where it looks like prose.
 _KNOWN_KEYS = frozenset(
-    "title titulo título tags tag aliases alias date created updated modified lang language locale idioma rag draft"
-    " publish published anonymize author autor status estado cssclasses cssclass permalink description layout slug id"
-    " type tipo category categories fecha".split()
+    str.split(
+        "title titulo título tags tag aliases alias date created updated modified lang language locale idioma rag draft"
+        " publish published anonymize author autor status estado cssclasses cssclass permalink description layout slug"
+        " id type tipo category categories fecha"
+    )
 )
 
 
@@ -78,7 +80,7 @@ def _skip_blank(text: str, start: int) -> int:
 
 
 def _dashed(text: str, start: int, *, strict: bool) -> Block | None:
-    """The block between lines of dashes that opens at `start`; None: it is body. `strict`: only where it is no prose."""
+    """The block between lines of dashes that opens at `start`; None: it is body. `strict`: only what is surely none."""
     opening = _DASHES.match(text, start)
     if not opening:
         return None
@@ -128,7 +130,7 @@ def _read(inner: str, language: str) -> tuple[dict[Any, Any] | None, tuple[int |
         ):
             value = tomllib.loads(inner)
         else:
-            value = yaml.load(inner, _Loader)  # noqa: S506 - a safe loader, with fewer types
+            value = yaml.load(inner, _Loader)
     except yaml.MarkedYAMLError as error:
         return None, (error.problem_mark.line + 1 if error.problem_mark else None, str(error.problem))
     except (yaml.YAMLError, ValueError, RecursionError) as error:
@@ -166,7 +168,7 @@ def _hugo(text: str) -> Block | None:
 
 
 def _unclosed(text: str, start: int) -> Block | None:
-    """Metadata that is never closed: what it says counts (it may say that the note stays out), and it stays in the body."""
+    """Metadata that is never closed: it counts (it may say that the note stays out), and it stays in the body."""
     lines = []
     for line in text[start : start + 5_000].split("\n"):
         if not line.strip() or not (_KEY_LINE.match(line) or line[:1] in " \t-"):
@@ -222,7 +224,7 @@ def _salvage(inner: str) -> dict[str, Any]:
 def _scalar(written: str) -> Any:
     """A single value: what YAML says where it can be read alone, otherwise the text itself."""
     try:
-        value = yaml.load(written, _Loader)  # noqa: S506
+        value = yaml.load(written, _Loader)
     except (yaml.YAMLError, ValueError, RecursionError):
         return written.strip()
     return written.strip() if isinstance(value, dict) else value

@@ -49,9 +49,8 @@ class _Budget:
             return value if math.isfinite(value) else str(value)
         if isinstance(value, dict):
             return {self._key(key): self.convert(item, depth + 1) for key, item in self._first(list(value.items()))}
-        if isinstance(value, list) and len(value) == 1 and isinstance(value[0], list) and len(value[0]) == 1:
-            if isinstance(value[0][0], str):
-                return self._text(f"[[{value[0][0]}]]")  # a wikilink without quotes is a list in a list to YAML
+        if (target := _unquoted_wikilink(value)) is not None:
+            return self._text(f"[[{target}]]")
         if isinstance(value, list | tuple | set | frozenset):
             return [self.convert(item, depth + 1) for item in self._first(list(value))]
         if isinstance(value, datetime.date | datetime.time):
@@ -74,3 +73,11 @@ class _Budget:
         text = clean_text(text[:most])
         self.characters -= len(text) + 1
         return text
+
+
+def _unquoted_wikilink(value: Any) -> str | None:
+    """The target of `[[Note]]` without quotes, which is a list in a list to YAML."""
+    match value:
+        case [[str(target)]]:
+            return target
+    return None

@@ -4,6 +4,7 @@ import posixpath
 import unicodedata
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from urllib.parse import unquote
 
 from pipelines.parsing.document import Link
@@ -39,8 +40,14 @@ def resolve_links(
     then the first in order. A link by path is tried from the note's folder where it is relative, from the vault's root,
     and as the end of a path. Case does not count, and `.md` may be left out.
     """
-    known = known_sources if isinstance(known_sources, KnownSources) else KnownSources.of(known_sources)
+    known = known_sources if isinstance(known_sources, KnownSources) else _indexed(frozenset(known_sources))
     return [(link, _resolve(source, link, known)) for link in links]
+
+
+@lru_cache(maxsize=4)
+def _indexed(sources: frozenset[str]) -> KnownSources:
+    """One index for all notes of a vault: callers ask note by note with the same sources."""
+    return KnownSources.of(sources)
 
 
 def _resolve(source: str, link: Link, known: KnownSources) -> str | None:
@@ -57,9 +64,9 @@ def _resolve(source: str, link: Link, known: KnownSources) -> str | None:
         if link.kind != "markdown" and not target.startswith(("./", "../")) and "/" in target:
             order = [from_root, relative]
         for path in order:
-            if not path.startswith("../") and (found := known.by_path.get(path)):
-                if "/" in target or link.kind == "markdown" or path == relative:
-                    return found
+            found = known.by_path.get(path)
+            if found and ("/" in target or link.kind == "markdown" or path == relative):
+                return found
         if found := _by_name(target.lstrip("./"), folder, known):
             return found
     return None

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from pipelines.parsing.document import ParsedDocument
 
 if TYPE_CHECKING:
-    from py3langid.langid import LanguageIdentifier
+    from py3langid.langid import LanguageIdentifier  # type: ignore[import-untyped]
 
 # Characters of prose that are looked at, and letters below which nothing is said. Measured on 527 notes and 2,531
 # paragraphs in English and Spanish: docs/decisions/0003-parsing.md.
@@ -15,8 +15,12 @@ FEWEST_LETTERS = 25
 LEAST_CERTAIN = 0.8
 
 # Folders that hold one language each, as documentation sites lay them out; ISO 639-1.
-_FOLDERS = frozenset("ar bg ca cs da de el en es et eu fa fi fr gl he hi hr hu id it ja ko lt lv nb nl no pl pt ro ru sk"
-                     " sl sr sv th tr uk vi zh".split())  # fmt: skip
+_FOLDERS = frozenset(
+    str.split(
+        "ar bg ca cs da de el en es et eu fa fi fr gl he hi hr hu id it ja ko lt lv nb nl no pl pt ro ru sk sl sr sv th"
+        " tr uk vi zh"
+    )
+)
 
 
 def detect_locale(document: ParsedDocument, languages: tuple[str, ...]) -> str | None:
@@ -33,7 +37,7 @@ def detect_locale(document: ParsedDocument, languages: tuple[str, ...]) -> str |
 
 
 def locale_for(source: str, document: ParsedDocument, *, default: str) -> str:
-    """The document's language: what it says, then the language folder it is in, then what it looks like, then `default`."""
+    """The document's language: what it says, or the language folder it is in, or what it looks like, or `default`."""
     if document.declared_locale:
         return document.declared_locale
     for part in reversed(source.split("/")[:-1]):

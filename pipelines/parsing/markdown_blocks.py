@@ -175,7 +175,7 @@ class BlockReader:
         )
 
     def _quote(self, token: Token) -> list[Piece]:
-        start, end = self._lines(token)
+        start, _ = self._lines(token)
         children = self._children("blockquote_close")
         if not children:
             return []

@@ -16,7 +16,6 @@ OcrEngine = Literal["auto", "rapidocr", "tesseract", "off"]
 # unless its metadata says otherwise: `metadata=PDF | {"setting": "ocr_engine"}`.
 MARKDOWN = {"affects": ("markdown",)}
 NOTES = {"affects": ("markdown", "canvas")}
-TEXTS = {"affects": ("markdown", "canvas", "text")}
 PDF = {"affects": ("pdf",)}
 EVERY = {"affects": ("markdown", "canvas", "text", "pdf")}
 
@@ -33,7 +32,7 @@ class ParseOptions:
     max_run_characters: int = field(default=20_000, metadata=EVERY)
     detect_languages: tuple[str, ...] = field(default=("en", "es"), metadata=EVERY)
 
-    publication: PublicationMode = field(default="all", metadata=NOTES)
+    publication: PublicationMode = field(default="all", metadata=EVERY)
     anonymize: tuple[str, ...] = field(default=(), metadata=EVERY)
     secrets: SecretPolicy = field(default="mask", metadata=EVERY)
     mask_contacts: bool = field(default=False, metadata=EVERY)

@@ -61,19 +61,19 @@ _REFERENCE = re.compile(
 )
 _EXAMPLES = re.compile(r"your|tu_|example|ejemplo|placeholder|redacted|removed|anonymized|insert|dummy", re.IGNORECASE)
 _ORDINARY = frozenset(
-    "required optional string text none null true false undefined number boolean integer bool default value secret password"
-    " token hidden masked encrypted plain plaintext empty unknown changed expired invalid missing incorrect wrong valid"
-    " yes enabled disabled reset forgot authentication policy manager requerido requerida obligatorio obligatoria opcional"
-    " ninguno ninguna cadena texto numero número vacío vacía oculta cifrada caducada incorrecta inválida nueva"
-    " contraseña clave public private primary foreign here above below todo pending pendiente same igual".split()
-)  # fmt: skip
+    str.split(
+        "required optional string text none null true false undefined number boolean integer bool default value secret"
+        " password token hidden masked encrypted plain plaintext empty unknown changed expired invalid missing"
+        " incorrect wrong valid yes enabled disabled reset forgot authentication policy manager requerido requerida"
+        " obligatorio obligatoria opcional ninguno ninguna cadena texto numero número vacío vacía oculta cifrada"
+        " caducada incorrecta inválida nueva contraseña clave public private primary foreign here above below todo"
+        " pending pendiente same igual"
+    )
+)
 
 
-def keyword_secrets(text: str) -> Iterator[tuple[int, int]]:
-    """Start and end of the values that follow a word for a secret."""
-    folded = text.lower()
-    if len(folded) != len(text):  # a letter whose lower case is longer (İ): offsets would be wrong
-        folded = "".join(lower if len(lower := character.lower()) == 1 else character for character in text)
+def keyword_secrets(text: str, folded: str) -> Iterator[tuple[int, int]]:
+    """Start and end of the values that follow a word for a secret. `folded`: lower case of the same length."""
     seen = -1
     for root in _ROOTS:
         at = folded.find(root)

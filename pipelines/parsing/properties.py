@@ -99,7 +99,7 @@ def _iso_date(written: str) -> str | None:
 
 
 def _european_date(written: str) -> str | None:
-    """`24/05/2026` and `2026/05/24`; a day of 12 or less before the month is ambiguous with America's order: no date."""
+    """`24/05/2026` and `2026/05/24`; none where the day may be the month (America writes that first)."""
     numbers = re.fullmatch(r"(\d{1,4})[/.](\d{1,2})[/.](\d{1,4})", written)
     if not numbers:
         return None

@@ -6,7 +6,6 @@ UUID is no secret) and run over whole texts, each only where a fixed part of its
 """
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
@@ -59,16 +58,21 @@ _OWN = (
 )
 _PRIVATE_KEY = re.compile(
     r"(?:-{2,5} ?)?BEGIN (?P<kind>(?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?)(?: ?-{2,5})?"
-    r"(?:.{0,20000}?END (?P=kind)(?: ?-{2,5})?|(?:\s|\\n|[> |]|[A-Za-z0-9+/=:,.\-]{20,}|[A-Za-z0-9+/]{1,76}={0,2}(?=\s*$))*)",
+    r"(?:.{0,20000}?END (?P=kind)(?: ?-{2,5})?"
+    r"|(?:\s|\\n|[> |]|[A-Za-z0-9+/=:,.\-]{20,}|[A-Za-z0-9+/]{1,76}={0,2}(?=\s*$))*)",
     re.DOTALL | re.MULTILINE,
 )
 _PUTTY = re.compile(r"PuTTY-User-Key-File-\d.{0,20000}?(?:Private-MAC:\s*[0-9a-f]+|\Z)", re.DOTALL)
+_WEB_TOKEN = "web token"
 _JWT_REST = re.compile(r"[A-Za-z0-9_.+/=\-]*")
 
 
 def find_secrets(text: str) -> list[Secret]:
     """All secrets in a text, in order, without overlaps."""
-    found = [*_shaped(text), *(Secret(start, end, "password") for start, end in keyword_secrets(text))]
+    if len(text) < _SHORTEST and not _ASSIGNS.search(text):
+        return []
+    folded = fold(text)
+    found = [*_shaped(text, folded), *(Secret(start, end, "password") for start, end in keyword_secrets(text, folded))]
     found.sort(key=lambda secret: (secret.start, -secret.end))
     merged: list[Secret] = []
     for secret in found:
@@ -80,48 +84,69 @@ def find_secrets(text: str) -> list[Secret]:
     return merged
 
 
-def _shaped(text: str) -> Iterator[Secret]:
-    if "PRIVATE KEY" in text:
-        for match in _PRIVATE_KEY.finditer(text):
-            yield Secret(match.start(), match.end(), "private key")
-    if "PuTTY-User-Key-File-" in text:
-        for match in _PUTTY.finditer(text):
-            yield Secret(match.start(), match.end(), "private key")
-    folded = None
-    for shape in _shapes():
-        if shape.any_case:
-            folded = folded if folded is not None else text.casefold() if text.isascii() else text.lower()
-            searched = folded
-        else:
-            searched = text
-        if not any(needle in searched for needle in shape.needles):
-            continue
+# No shape is shorter than this, and no password in words is without one of these marks.
+_SHORTEST = 12
+_ASSIGNS = re.compile(r"[:=|]| (?:is|es) ", re.IGNORECASE)
+
+
+def fold(text: str) -> str:
+    """Lower case of the same length, so that offsets stay."""
+    folded = text.lower()
+    if len(folded) == len(text):
+        return folded
+    return "".join(lower if len(lower := character.lower()) == 1 else character for character in text)  # İ
+
+
+def _shaped(text: str, folded: str) -> list[Secret]:
+    by_needle = _shapes_by_needle()
+    shapes = dict.fromkeys(
+        shape
+        for needle, any_case in by_needle
+        if needle in (folded if any_case else text)
+        for shape in by_needle[needle, any_case]
+    )
+    found = []
+    for shape in shapes:
         for match in shape.pattern.finditer(text):
-            if match.start(shape.group) >= 0:
-                yield Secret(match.start(shape.group), match.end(shape.group), shape.kind)
-    if "eyJ" in text:
-        yield from _web_tokens(text)
+            if shape.group and match.start(shape.group) < 0:
+                continue
+            if shape.kind == _WEB_TOKEN:
+                if secret := _web_token(text, match):
+                    found.append(secret)
+            else:
+                found.append(Secret(match.start(shape.group), match.end(shape.group), shape.kind))
+    return found
 
 
-def _web_tokens(text: str) -> Iterator[Secret]:
-    """JSON Web Tokens; the plugin checks that the parts are JSON, and its pattern leaves the signature."""
+def _web_token(text: str, match: re.Match[str]) -> Secret | None:
+    """A JSON Web Token: the plugin checks that its parts are JSON; its pattern leaves the signature out."""
     from detect_secrets.plugins.jwt import JwtTokenDetector
 
-    for match in JwtTokenDetector.denylist[0].finditer(text):
-        if JwtTokenDetector.is_formally_valid(match.group()):
-            end = _JWT_REST.match(text, match.end())
-            yield Secret(match.start(), end.end() if end else match.end(), "web token")
+    if not JwtTokenDetector.is_formally_valid(match.group()):
+        return None
+    rest = _JWT_REST.match(text, match.end())
+    return Secret(match.start(), rest.end() if rest else match.end(), _WEB_TOKEN)
+
+
+@cache
+def _shapes_by_needle() -> dict[tuple[str, bool], list[_Shape]]:
+    by_needle: dict[tuple[str, bool], list[_Shape]] = {}
+    for shape in _shapes():
+        for needle in shape.needles:
+            by_needle.setdefault((needle, shape.any_case), []).append(shape)
+    return by_needle
 
 
 @cache
 def _shapes() -> tuple[_Shape, ...]:
-    """The plugins' patterns with what must occur for them to match. A test compares them with the plugins themselves."""
+    """The plugins' patterns with what must occur for them to match; a test compares them with the plugins."""
     from detect_secrets.plugins.aws import AWSKeyDetector
     from detect_secrets.plugins.azure_storage_key import AzureStorageKeyDetector
     from detect_secrets.plugins.basic_auth import BasicAuthDetector
     from detect_secrets.plugins.discord import DiscordBotTokenDetector
     from detect_secrets.plugins.github_token import GitHubTokenDetector
     from detect_secrets.plugins.gitlab_token import GitLabTokenDetector
+    from detect_secrets.plugins.jwt import JwtTokenDetector
     from detect_secrets.plugins.npm import NpmDetector
     from detect_secrets.plugins.openai import OpenAIDetector
     from detect_secrets.plugins.pypi_token import PypiTokenDetector
@@ -134,6 +159,9 @@ def _shapes() -> tuple[_Shape, ...]:
     aws_id, aws_secret = AWSKeyDetector.denylist
     slack_token, slack_hook = SlackDetector.denylist
     listed = [
+        _Shape("private key", _PRIVATE_KEY, ("PRIVATE KEY",)),
+        _Shape("private key", _PUTTY, ("PuTTY-User-Key-File-",)),
+        _Shape(_WEB_TOKEN, JwtTokenDetector.denylist[0], ("eyJ",)),
         _Shape("AWS key", aws_id, ("A3T", "ABIA", "ACCA", "AKIA", "ASIA")),
         _Shape("AWS key", aws_secret, ("aws",), 1, any_case=True),
         _Shape("password in an address", BasicAuthDetector.denylist[0], ("://",), 1),
