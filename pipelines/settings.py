@@ -28,6 +28,8 @@ class Settings(BaseSettings):
     vault_extensions: Words = (".md", ".markdown", ".txt", ".pdf", ".canvas")
     vault_exclude: Words = ()
     vault_follow_links: bool = False  # may links lead out of the vault?
+    vault_git_url: SecretStr | None = None  # remote of a clone that Vaultline keeps; may hold a password
+    vault_git_branch: str | None = None  # unset: the remote's default branch
     partition_depth: int = Field(default=1, ge=1, le=8)
     partition_buckets: int = Field(default=0, ge=0, le=1024)
     full_hash_days: float = Field(default=7.0, gt=0)
@@ -87,6 +89,12 @@ class Settings(BaseSettings):
 
     # -- generations
     # -- retrieval
+    search_age_penalty: float = Field(default=0.05, ge=0, le=1)  # taken off the score of passages older than ...
+    search_age_days: int = Field(default=183, ge=1)  # ... this
+    search_per_document: int = Field(default=3, ge=1)  # passages of one document among the results
+    search_candidates: int = Field(default=50, ge=10, le=1_000)  # of each leg, before fusion
+    search_max_characters: int = Field(default=4_000, ge=100)  # of a question; the rest is cut with a notice
+    index_build_memory: str = "512MB"  # maintenance_work_mem while an HNSW index is built
     # -- serving
     # -- assistant
 

@@ -78,7 +78,7 @@ def add_generation(
     number = int(str(row[0]))
     table = f"knowledge_g{number}"
     connection.execute(query("create_knowledge_table", table=table, dimensions=spec.dimensions))
-    connection.execute(query("create_knowledge_key", table=table))
+    connection.execute(query("create_knowledge_key", table=table, generation=number))
     return number
 
 

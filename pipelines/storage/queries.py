@@ -35,9 +35,13 @@ def _statements() -> dict[str, str]:
     return statements
 
 
-def query(name: str, **parts: str | int) -> sql.Composed:
-    """The statement called `name`, with `{...}` replaced by quoted identifiers (text) or literals (numbers)."""
+def query(name: str, **parts: str | int | sql.Composable) -> sql.Composed:
+    """The statement called `name`, with `{...}` replaced by quoted identifiers (text), literals (numbers) or SQL."""
     text: LiteralString = _statements()[name]  # from our own files, never from input
-    return sql.SQL(text).format(
-        **{key: sql.Identifier(part) if isinstance(part, str) else sql.Literal(part) for key, part in parts.items()}
-    )
+    return sql.SQL(text).format(**{key: _composable(part) for key, part in parts.items()})
+
+
+def _composable(part: str | int | sql.Composable) -> sql.Composable:
+    if isinstance(part, sql.Composable):
+        return part
+    return sql.Identifier(part) if isinstance(part, str) else sql.Literal(part)

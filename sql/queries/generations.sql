@@ -22,11 +22,24 @@ CREATE TABLE {table} (
     tags            text[] NOT NULL,
     properties      jsonb NOT NULL,
     modified_at     timestamptz NOT NULL,
-    embedding       vector({dimensions})
+    embedding       vector({dimensions}),
+    search          tsvector NOT NULL, -- filled by a trigger, from locale, title, section and content only
+    words           integer NOT NULL
 ) WITH (fillfactor = 85)
 
 -- name: create_knowledge_key
-CREATE INDEX ON {table} (document_id)
+-- Several statements, without parameters. Triggers keep the lexemes right whoever writes, and the term statistics true.
+CREATE INDEX ON {table} (document_id);
+CREATE TRIGGER fill_search BEFORE INSERT ON {table} FOR EACH ROW EXECUTE FUNCTION fill_search();
+CREATE TRIGGER fill_search_again BEFORE UPDATE ON {table} FOR EACH ROW
+    WHEN ((OLD.locale, OLD.title, OLD.section, OLD.text_hash) IS DISTINCT FROM (NEW.locale, NEW.title, NEW.section, NEW.text_hash))
+    EXECUTE FUNCTION fill_search();
+CREATE TRIGGER count_inserts AFTER INSERT ON {table} REFERENCING NEW TABLE AS new_rows
+    FOR EACH STATEMENT EXECUTE FUNCTION count_search_inserts({generation});
+CREATE TRIGGER count_deletes AFTER DELETE ON {table} REFERENCING OLD TABLE AS old_rows
+    FOR EACH STATEMENT EXECUTE FUNCTION count_search_deletes({generation});
+CREATE TRIGGER count_updates AFTER UPDATE ON {table} REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
+    FOR EACH STATEMENT EXECUTE FUNCTION count_search_updates({generation})
 
 -- name: publish_delete
 -- Rows of texts that the documents no longer have. Equal texts of one document are told apart by their order.

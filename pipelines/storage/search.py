@@ -1,0 +1,172 @@
+"""The statements behind a search: both legs, and the passages that are shown."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+from psycopg import sql
+from psycopg.rows import class_row
+from psycopg.types.json import Jsonb
+
+from pipelines.parsing.document import Json
+from pipelines.storage.database import Connection, Database
+from pipelines.storage.generations import Generation
+from pipelines.storage.knowledge_index import HALFVEC_DIMENSIONS, VECTOR_DIMENSIONS, indexed_locales, indexed_vector
+from pipelines.storage.queries import query
+
+EXACT_FILTERED = 2_000
+"""Rows that a filter may leave for all of them to be compared; measured in docs/retrieval.md."""
+
+_EF_SEARCH = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """Which rows may be found; None and empty filter nothing. `folders`: partition keys; `prefix`: a source's start."""
+
+    locale: str | None = None
+    folders: tuple[str, ...] | None = None
+    prefix: str | None = None
+    tags: tuple[str, ...] = ()
+    properties: Mapping[str, Json] = field(default_factory=dict)
+    since: datetime | None = None
+    until: datetime | None = None
+    source: str | None = None
+
+    @property
+    def empty(self) -> bool:
+        """Whether every row passes."""
+        return self == Filters()
+
+    def parameters(self) -> dict[str, object]:
+        """Parameters of the statement `filters`."""
+        return {
+            "locale": self.locale,
+            "folders": None if self.folders is None else list(self.folders),
+            "prefix": self.prefix,
+            "tags": list(self.tags) or None,
+            "properties": Jsonb(dict(self.properties)) if self.properties else None,
+            "since": self.since,
+            "until": self.until,
+            "source": self.source,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class PassageRow:
+    """A row of a generation's table as search shows it. `aged`: old enough for the age penalty."""
+
+    id: int
+    document_id: int
+    source: str
+    ordinal: int
+    folder: str
+    title: str
+    section: str
+    content: str
+    context: str
+    locale: str
+    line_start: int
+    line_end: int
+    page_start: int | None
+    page_end: int | None
+    modified_at: datetime
+    aged: bool
+    similarity: float | None
+
+
+@contextmanager
+def reading(database: Database) -> Iterator[Connection]:
+    """A pooled connection in one read-only transaction that sees one state of the database throughout."""
+    with database.reader() as connection:
+        connection.execute(query("begin_search"))
+        connection.execute(query("tune_search"), {"ef_search": str(_EF_SEARCH), "max_scan_tuples": "40000"})
+        yield connection
+
+
+def vector_candidates(
+    connection: Connection, generation: Generation, vector: NDArray[np.float32], *, filters: Filters, limit: int
+) -> dict[int, float]:
+    """Rows nearest to a question's vector: id -> cosine. Never fewer than `limit` where that many pass the filters."""
+    parameters = filters.parameters() | {"vector": vector_text(vector), "limit": limit}
+    indexed = indexed_locales(connection, generation)
+    if filters.locale is not None:
+        indexed &= {filters.locale}
+    if indexed and not filters.empty:
+        left = _count_filtered(connection, generation, parameters)
+        if left <= EXACT_FILTERED:
+            indexed = frozenset()
+    found = _nearest(connection, generation, parameters, indexed)
+    if indexed and not filters.empty and len(found) < limit:
+        found = _nearest(connection, generation, parameters, frozenset())  # the scan's bounds ended it too early
+    return found
+
+
+def passages(
+    connection: Connection,
+    generation: Generation,
+    ids: Sequence[int],
+    *,
+    vector: NDArray[np.float32] | None,
+    age_days: int,
+) -> dict[int, PassageRow]:
+    """The rows of candidates, with their cosine to the question's vector where there is one."""
+    parameters = {
+        "ids": list(ids),
+        "question": None if vector is None else vector_text(vector),
+        "age_days": age_days,
+    }
+    with connection.cursor(row_factory=class_row(PassageRow)) as cursor:
+        return {row.id: row for row in cursor.execute(query("passages", table=generation.table), parameters)}
+
+
+def vector_text(vector: NDArray[np.float32]) -> str:
+    """A vector as pgvector reads it; shortest digits that give the same floats."""
+    return "[" + ",".join(map(str, vector.tolist())) + "]"
+
+
+def _nearest(
+    connection: Connection, generation: Generation, parameters: dict[str, object], indexed: frozenset[str]
+) -> dict[int, float]:
+    filters, vector, question = query("filters"), indexed_vector(generation), _question(generation)
+    branches = [
+        query(
+            "vector_indexed",
+            table=generation.table,
+            vector=vector,
+            question=question,
+            filters=filters,
+            locale=sql.Literal(locale),
+        )
+        for locale in sorted(indexed)
+    ]
+    covered = sql.SQL("locale <> ALL({})").format(sql.Literal(sorted(indexed))) if indexed else sql.SQL("true")
+    branches.append(
+        query(
+            "vector_exact",
+            table=generation.table,
+            vector=vector,
+            question=question,
+            filters=filters,
+            covered=covered,
+        )
+    )
+    statement = query("vector_leg", branches=sql.SQL(" UNION ALL ").join(branches))
+    rows = connection.execute(statement, parameters)
+    return {cast(int, row[0]): cast(float, row[1]) for row in rows}
+
+
+def _question(generation: Generation) -> sql.Composed:
+    kind = "halfvec" if VECTOR_DIMENSIONS < generation.dimensions <= HALFVEC_DIMENSIONS else "vector"
+    return sql.SQL("%(vector)s::{}({})").format(sql.SQL(kind), sql.Literal(generation.dimensions))
+
+
+def _count_filtered(connection: Connection, generation: Generation, parameters: dict[str, object]) -> int:
+    statement = query("probe_filters", table=generation.table, filters=query("filters"))
+    row = connection.execute(statement, parameters | {"most": EXACT_FILTERED + 1}).fetchone()
+    assert row is not None
+    return cast(int, row[0])
