@@ -45,6 +45,12 @@ def generation_report(connection: Connection) -> list[dict[str, Any]]:
     return _rows(connection, "generation_report")
 
 
+def made_by_older_versions(connection: Connection, *, parsers: Mapping[str, str], chunker: str) -> list[str]:
+    """Sources whose chunks were made by another parser or chunker than the wanted ones."""
+    parameters = {"media_types": list(parsers), "fingerprints": list(parsers.values()), "chunker": chunker}
+    return [str(row[0]) for row in connection.execute(query("made_by_older_versions"), parameters)]
+
+
 def progress(connection: Connection) -> dict[str, tuple[int, int]]:
     """Done and total of documents chunked, vectors made and documents published."""
     row = connection.execute(query("progress")).fetchone()

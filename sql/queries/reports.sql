@@ -84,3 +84,10 @@ SELECT (SELECT count(*) FROM document WHERE chunked_from IS NOT NULL AND starts_
        (SELECT count(DISTINCT text_hash) FROM chunk),
        (SELECT count(*) FROM publication p JOIN wanted w ON w.id = p.generation_id),
        (SELECT count(*) FROM document WHERE content_hash IS NOT NULL)
+
+-- name: made_by_older_versions
+SELECT d.source FROM document d
+JOIN unnest(%(media_types)s::text[], %(fingerprints)s::text[]) AS f(media_type, fingerprint) USING (media_type)
+WHERE d.chunked_from IS NOT NULL
+  AND NOT d.chunked_from LIKE '%%/' || f.fingerprint || '/' || %(chunker)s
+ORDER BY d.source

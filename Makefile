@@ -1,0 +1,44 @@
+# Every target sets up what it needs; a fresh clone needs only Python >= 3.11 and make.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+# The demo's vault and home, unless you have settings of your own (in the environment or in .env).
+ifeq ($(wildcard .env)$(VAULT_PATH)$(VAULTLINE_HOME)$(DATABASE_URL),)
+export VAULT_PATH := $(CURDIR)/examples/vault
+export VAULTLINE_HOME := $(CURDIR)/.vaultline
+endif
+
+.PHONY: help setup demo test check ui bench bench-peers clean
+
+help: ## Show this list
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
+
+setup: $(VENV)/.installed ## Make the environment in .venv
+
+$(VENV)/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --upgrade pip
+	$(BIN)/pip install --quiet --constraint constraints.txt torch
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	touch $@
+
+demo: setup ## From a fresh machine to cited answers: index examples/vault and ask two questions
+	$(BIN)/vaultline sync --vault examples/vault
+	$(BIN)/vaultline search -k 3 "How do we roll back a release?"
+	$(BIN)/vaultline search -k 3 "¿Qué hay que hacer cuando rota un secreto?"
+
+test: setup ## Lint, types and the whole test suite
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/pytest
+
+ui: setup ## Dagster's UI with daemon and sensors on loopback, against the same database
+	$(BIN)/vaultline sync --dry-run
+	eval "$$($(BIN)/vaultline env)" && $(BIN)/dagster dev -m pipelines.definitions -h 127.0.0.1 -p $${PORT:-3000}
+
+clean: ## Stop the demo's server and remove its data and the environment
+	-$(BIN)/vaultline db stop
+	rm -rf $(VENV) .vaultline
