@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pipelines.errors import SettingsError
 from pipelines.settings import Settings
 
 if TYPE_CHECKING:
@@ -33,10 +34,12 @@ retention:
 
 def dagster_home(settings: Settings) -> Path:
     """The folder of DAGSTER_HOME: the environment's, or one inside VAULTLINE_HOME, made at the first call."""
-    chosen = os.environ.get("DAGSTER_HOME")
-    if chosen:
-        return Path(chosen)
     home = settings.vaultline_home.absolute() / "dagster"
+    chosen = os.environ.get("DAGSTER_HOME")
+    if chosen and Path(chosen) != home:
+        if not Path(chosen).is_dir():
+            raise SettingsError(f"DAGSTER_HOME is {chosen}, which is no folder: create it, or unset DAGSTER_HOME")
+        return Path(chosen)
     home.mkdir(parents=True, exist_ok=True)
     config = home / "dagster.yaml"
     if not config.exists():
@@ -46,7 +49,7 @@ def dagster_home(settings: Settings) -> Path:
 
 def open_instance(settings: Settings) -> "dg.DagsterInstance":
     """The Dagster instance that runs of this process are recorded in."""
-    os.environ["DAGSTER_HOME"] = str(dagster_home(settings))
     import dagster as dg
 
-    return dg.DagsterInstance.get()
+    # Not by way of DAGSTER_HOME: set once, it would win over the home of every later call of this process.
+    return dg.DagsterInstance.from_config(str(dagster_home(settings)))
