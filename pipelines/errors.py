@@ -12,7 +12,9 @@
     |  `- SchemaMismatch               the schema is newer than this code
     |- VaultError
     |  |- VaultUnavailable             the root cannot be read: nothing is deleted
-    |  `- VaultShrank                  most of the vault is gone: nothing is deleted until confirmed
+    |  |- VaultShrank                  most of the vault is gone: nothing is deleted until confirmed
+    |  |- RemoteUnreachable            (transient) the vault's git remote did not answer
+    |  `- RemoteRefused                the remote said no: credentials, address, branch
     |- DocumentError                   one file; the document goes to quarantine, the run goes on
     |- EmbeddingError
     |  |- ModelUnavailable             weights missing, wrong hash, unknown model, missing package
@@ -93,6 +95,14 @@ class VaultUnavailable(VaultError):
 
 class VaultShrank(VaultError):
     """The vault is suddenly empty or mostly gone; deleting needs a confirmation."""
+
+
+class RemoteUnreachable(VaultError, Transient):
+    """The vault's git remote did not answer, or not in time."""
+
+
+class RemoteRefused(VaultError):
+    """The vault's git remote refuses, or what was asked for is not there: credentials, address, branch, no commit."""
 
 
 class DocumentError(VaultlineError):

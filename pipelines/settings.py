@@ -88,6 +88,13 @@ class Settings(BaseSettings):
     embedding_fake_log: Path | None = None  # where `fake/NAME` notes its calls, for tests
 
     # -- generations
+    embedding_max_cost: float | None = Field(default=None, ge=0)  # dollars a run may spend; what was done is kept
+    embedding_max_run_tokens: int | None = Field(default=None, ge=0)  # the same in tokens
+    generation_auto_promote: bool = True  # switch to a complete new generation when the gate passes
+    generation_soak_days: float = Field(default=7.0, ge=0)  # how long the previous generation is kept up to date
+    golden_set: Path | None = None  # JSONL of questions that the gate compares the new and the active index on
+    gate_recall: float = Field(default=0.95, ge=0, le=1)  # least recall@10 of HNSW against exact search, per locale
+    gate_max_loss: float = Field(default=0.02, ge=0, le=1)  # of nDCG@10 on the golden set, per locale, on average
     # -- retrieval
     search_age_penalty: float = Field(default=0.05, ge=0, le=1)  # taken off the score of passages older than ...
     search_age_days: int = Field(default=183, ge=1)  # ... this

@@ -1,6 +1,8 @@
 """Running git so that no configuration, the user's or the repository's, changes what we read or runs a program."""
 
+import contextlib
 import os
+import signal
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -65,20 +67,39 @@ def command(folder: Path, arguments: Sequence[str]) -> list[str]:
 
 
 def run(
-    folder: Path, *arguments: str, timeout: float, extra: dict[str, str] | None = None
+    folder: Path,
+    *arguments: str,
+    timeout: float,
+    extra: dict[str, str] | None = None,
+    pass_fds: Sequence[int] = (),
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run git and wait. Its exit status is the caller's to judge. Raises GitMissing and subprocess.TimeoutExpired."""
+    """Run git and wait. Its exit status is the caller's to judge. Raises GitMissing and subprocess.TimeoutExpired.
+
+    git gets a session of its own: ssh then finds no terminal to ask for a password, and when time is up, or on Ctrl-C,
+    the programs that git started end with it. Any of them left alive would hold our pipe open.
+    """
+    line = command(folder, arguments)
+    pipe = subprocess.PIPE
     try:
-        return subprocess.run(
-            command(folder, arguments),
+        process = subprocess.Popen(
+            line,
             stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=timeout,
+            stdout=pipe,
+            stderr=pipe,
             env=environment(**(extra or {})),
-            check=False,
+            start_new_session=True,
+            pass_fds=pass_fds,
         )
     except FileNotFoundError as error:
         raise GitMissing("git is not installed or not on PATH") from error
+    with process:
+        try:
+            output, message = process.communicate(timeout=timeout)
+        except BaseException:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            raise
+    return subprocess.CompletedProcess(line, process.returncode, output, message)
 
 
 def in_work_tree(folder: Path) -> bool:
