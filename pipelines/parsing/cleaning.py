@@ -151,7 +151,7 @@ def _cut(document: ParsedDocument, most: int) -> ParsedDocument:
 def _without_secrets(document: ParsedDocument, options: ParseOptions) -> ParsedDocument:
     secrets = find_secrets(document.text)
     places: dict[str, None] = {}
-    for secret in secrets:
+    for secret in secrets[:1_000]:
         places.setdefault(f"{_place(document, secret.start)} ({secret.kind})")
     edits = [
         Edit(one.start, one.end, SECRET_PLACEHOLDER + "\n" * document.text.count("\n", one.start, one.end))

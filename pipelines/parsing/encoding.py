@@ -82,9 +82,7 @@ def decode(data: bytes) -> Decoded:
         text, encoding, how, warning = _decode_unmarked(data)
         if warning:
             warnings.append(warning)
-    controls = len(_CONTROLS.findall(text, 0, _SAMPLE))
-    if controls > 8 and controls > _MOST_CONTROLS * min(len(text), _SAMPLE):
-        raise DocumentError("this is a binary file, not text: exclude it, or give it its right extension")
+    _refuse_controls(text)
     return Decoded(clean_text(text), encoding, how, tuple(warnings))
 
 
@@ -107,6 +105,12 @@ def _refuse_binary(data: bytes) -> None:
         kind = "a sound, image or video file"
     if kind:
         raise DocumentError(f"this is {kind}, not text: exclude it, or give it its right extension")
+
+
+def _refuse_controls(text: str) -> None:
+    controls = len(_CONTROLS.findall(text, 0, _SAMPLE))
+    if controls > 8 and controls > _MOST_CONTROLS * min(len(text), _SAMPLE):
+        raise DocumentError("this is a binary file, not text: exclude it, or give it its right extension")
 
 
 def _decode_marked(data: bytes, codec: str) -> tuple[str, bool]:
@@ -146,6 +150,7 @@ def _wide_codec(data: bytes) -> str | None:
 
 
 def _decode_legacy(data: bytes, error: UnicodeDecodeError) -> tuple[str, str, str, str | None]:
+    _refuse_controls(data[:_SAMPLE].decode("latin-1"))
     if repaired := _mostly_utf8(data):
         place = data.count(b"\n", 0, error.start) + 1
         return (

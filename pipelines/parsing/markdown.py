@@ -55,7 +55,7 @@ def reader(keep_comments: bool = False) -> Reader:
     from mdit_py_plugins.dollarmath import dollarmath_plugin
     from mdit_py_plugins.footnote.index import footnote_def
 
-    md = Reader("commonmark", {"maxNesting": 40})
+    md = Reader("commonmark")
     md.enable(["table", "strikethrough"])
     md.use(dollarmath_plugin, allow_labels=False, allow_space=False, allow_digits=False, double_inline=True)
     md.block.ruler.before("reference", "footnote_def", footnote_def, {"alt": ["paragraph", "reference"]})

@@ -98,7 +98,8 @@ class BlockReader:
             if children is not None:
                 self.at += 3
                 return [replace(child, start=start, end=end) for child in children]
-        return [Piece("paragraph", _trimmed(self._content().split("\n")), start, end)]
+        lines = self._content().split("\n")
+        return [Piece("paragraph", _trimmed(lines), start + _leading(lines), end)]
 
     def _embedded(self, content: str) -> list[Piece] | None:
         """Pieces of the note that a paragraph embeds and does nothing else."""
@@ -150,7 +151,10 @@ class BlockReader:
                 return []
             self.inline.open_comment = ""
         lines = [line.strip() for line in html_words(self._without_comments(html, start)).split("\n")]
-        return [Piece("html", _trimmed(lines), start + _leading(lines), end)]
+        return [
+            Piece("html", lines[first:last], start + first, start + last if last < len(lines) else end)
+            for first, last in _runs(lines)
+        ]
 
     def _without_comments(self, html: str, start: int) -> str:
         """Take comments out of HTML; one that does not end goes on into the blocks that follow, as in a browser."""
@@ -248,6 +252,13 @@ def joined(pieces: list[Piece], start: int) -> list[str]:
             lines.extend([""] * missing)
         lines.extend(piece.lines)
     return lines
+
+
+def _runs(lines: list[str]) -> list[tuple[int, int]]:
+    """First and last (not included) of each run of lines that are not empty: tags alone on a line leave empty ones."""
+    filled = [False, *map(bool, lines), False]
+    edges = [number for number in range(len(lines) + 1) if filled[number] != filled[number + 1]]
+    return list(zip(edges[::2], edges[1::2], strict=True))
 
 
 def _leading(lines: list[str]) -> int:

@@ -1,7 +1,7 @@
 """One paragraph's, heading's or cell's content -> the words that a reader sees, and the links and tags in it."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote
@@ -13,6 +13,8 @@ from pipelines.parsing.html_text import inline_html_words
 from pipelines.parsing.markdown import NEEDS_INLINE, Reader, inline_tokens
 
 _INDENTED_LINE = re.compile(r" *\n[ \t]*")
+_TRAILING = re.compile(r"[ \t]+\n")
+LONGEST = 20_000
 _BLOCK_ID = re.compile(r"(?:^|\s)\^[A-Za-z0-9-]+\s*$")
 _TAG = re.compile(r"(?:^|(?<=[\s(\[,;]))#(?=[\w/-]*[^\W\d])([\w/-]+)")
 _HIGHLIGHT = re.compile(r"==(?=\S)([^=\n]+?)(?<=\S)==")
@@ -51,14 +53,28 @@ class InlineReader:
     tags: list[str] = field(default_factory=list)
     open_comment: str = ""
     """The mark that ends the comment that is open, or nothing."""
+    unread: str = ""
+    """What follows of a content that is read in parts."""
 
     def words(self, content: str) -> str:
         """The visible text of a content, one line of text for each of its lines."""
+        if len(content) <= LONGEST:
+            return self._words(content)
+        # markdown-it's time grows with the square of a paragraph full of brackets: longer ones are read in parts
+        words = []
+        for start, end, mark in _parts(content):
+            self.unread = content[end:]
+            words += [self._words(content[start:end]), mark]
+        self.unread = ""
+        return "".join(words)
+
+    def _words(self, content: str) -> str:
         if self.open_comment:
             _, mark, content = content.partition(self.open_comment)
             if not mark:
                 return ""
             self.open_comment = ""
+            content = content.lstrip()
         if not NEEDS_INLINE.search(content):
             text = _INDENTED_LINE.sub("\n", content) if "\n" in content else content
             ends_in_text = True
@@ -67,7 +83,9 @@ class InlineReader:
         else:
             children = inline_tokens(self.md, content, self.env)
             ends_in_text = bool(children) and children[-1].type == "text"
-            text = self.join(children)
+            text = self.join(children).strip(" \t")
+            if " \n" in text:  # before a comment or tag that is gone
+                text = _TRAILING.sub("\n", text)
         if "==" in text and "`" not in text:
             text = _HIGHLIGHT.sub(r"\1", text)
         if ends_in_text and "^" in text:
@@ -132,7 +150,7 @@ class InlineReader:
 
     def _comment(self, token: Token) -> str:
         """A comment that its paragraph does not end: it goes on to where it ends, and is no comment if nowhere."""
-        if self.comment_goes_on(token.markup):
+        if token.markup in self.unread or self.comment_goes_on(token.markup):
             self.open_comment = token.markup
             return ""
         return token.markup + self.join(inline_tokens(self.md, token.content, self.env))
@@ -145,6 +163,18 @@ class InlineReader:
 
     def _math(self, token: Token) -> str:
         return f"{token.markup}{token.content}{token.markup}"
+
+
+def _parts(content: str) -> Iterator[tuple[int, int, str]]:
+    """Where parts of at most `LONGEST` characters begin and end, and what follows: a line end, a space or nothing."""
+    start = 0
+    while len(content) - start > LONGEST:
+        limit = start + LONGEST
+        cut = max(content.rfind("\n", start + 1, limit), content.rfind(" ", start + LONGEST // 2, limit))
+        end = cut if cut > 0 else limit
+        yield start, end, content[end] if cut > 0 else ""
+        start = end + (cut > 0)
+    yield start, len(content), ""
 
 
 _BETWEEN: dict[str, Callable[[InlineReader, Token], str]] = {

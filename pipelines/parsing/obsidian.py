@@ -11,6 +11,8 @@ from markdown_it.rules_inline import StateInline
 
 from pipelines.parsing.document import Link
 
+_LONGEST = 1_000
+"""Characters between the brackets. A bound, so that a megabyte of `[[` is not searched once for each of them."""
 _IMAGE_SIZE = re.compile(r"\d+(?:x\d+)?")
 
 
@@ -21,7 +23,7 @@ def wikilink_rule(state: StateInline, silent: bool) -> bool:
     if not embed and not src.startswith("[[", pos):
         return False
     start = pos + (3 if embed else 2)
-    end = src.find("]]", start, state.posMax)
+    end = src.find("]]", start, min(state.posMax, start + _LONGEST))
     if end < 0:
         return False
     inner = src[start:end]
