@@ -1,23 +1,31 @@
 """`EMBEDDING_MODEL` or a stored generation -> an embedder."""
 
-from pipelines.embedding import fake, local
+from pipelines.embedding import fake, local, openai_compatible, voyage
 from pipelines.embedding.fake import FakeEmbedder, fake_spec
 from pipelines.embedding.local import open_local, reopen_local
+from pipelines.embedding.openai_compatible import open_openai, reopen_openai
 from pipelines.embedding.protocol import Embedder, ModelSpec
+from pipelines.embedding.voyage import open_voyage, reopen_voyage
 from pipelines.errors import ModelChanged, SettingsError
 from pipelines.settings import Settings
 
-PROVIDERS = (local.PROVIDER, "voyage", "openai", fake.PROVIDER)
+PROVIDERS = (local.PROVIDER, voyage.PROVIDER, openai_compatible.PROVIDER, fake.PROVIDER)
 
 
 def create_embedder(model: str, settings: Settings) -> Embedder:
-    """The embedder that `EMBEDDING_MODEL` names, as `provider/model`. Loads nothing heavy.
+    """The embedder that `EMBEDDING_MODEL` names, as `provider/model`. Loads nothing heavy. Asks a server only for the
+    dimensions of a model that neither we nor this home know.
 
-    Raises SettingsError for a name that is not understood, ModelUnavailable where files are missing or wrong.
+    Raises SettingsError for a name that is not understood or a key that is not set, ModelUnavailable where files are
+    missing or wrong, and what that one request meets.
     """
     provider, name = split_model(model)
     if provider == local.PROVIDER:
         return open_local(name, settings)
+    if provider == voyage.PROVIDER:
+        return open_voyage(name, settings)
+    if provider == openai_compatible.PROVIDER:
+        return open_openai(name, settings)
     return FakeEmbedder(fake_spec(name), log=settings.embedding_fake_log)
 
 
@@ -28,6 +36,10 @@ def create_embedder_for(spec: ModelSpec, address: str | None, settings: Settings
     """
     if spec.provider == local.PROVIDER:
         return reopen_local(spec, settings)
+    if spec.provider == voyage.PROVIDER:
+        return reopen_voyage(spec, address, settings)
+    if spec.provider == openai_compatible.PROVIDER:
+        return reopen_openai(spec, address, settings)
     if spec.provider != fake.PROVIDER:
         raise SettingsError(
             f"a generation was made with the provider {spec.provider}, which this version does not know"

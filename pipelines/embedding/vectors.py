@@ -15,9 +15,9 @@ BLANK = "blank text: there is nothing to embed"
 
 
 def normalized(vectors: Vectors) -> Vectors:
-    """Rows at unit length; a zero row stays zero, so that validation sees it."""
+    """Rows at unit length; a zero row stays zero and a NaN stays, so that validation sees them."""
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-    unit: Vectors = np.divide(vectors, norms, out=np.zeros_like(vectors), where=norms > 0)
+    unit: Vectors = np.divide(vectors, norms, out=np.zeros_like(vectors), where=norms != 0)
     return unit
 
 
@@ -71,3 +71,18 @@ def empty_embeddings(spec: ModelSpec) -> Embeddings:
 def is_blank(text: str) -> bool:
     """No letter, digit or sign: white space, control and zero-width characters only."""
     return not any(character.isprintable() and not character.isspace() for character in text)
+
+
+def cut_texts(texts: Sequence[str], *, tokens: int) -> set[int]:
+    """Indices of texts whose end the provider cannot have read: it reports fewer tokens than the texts have words.
+
+    Every tokenizer gives at least one token a word. Where the sum falls short, the window is at most the largest w with
+    sum(min(words, w)) <= tokens, and texts with more than w words were cut. `tokens` of 0 means that nothing was said.
+    """
+    words = [len(text.split()) for text in texts]
+    if tokens <= 0 or tokens >= sum(words):
+        return set()
+    window = 0
+    while sum(min(count, window + 1) for count in words) <= tokens:
+        window += 1
+    return {index for index, count in enumerate(words) if count > window}
