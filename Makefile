@@ -10,7 +10,7 @@ export VAULT_PATH := $(CURDIR)/examples/vault
 export VAULTLINE_HOME := $(CURDIR)/.vaultline
 endif
 
-.PHONY: help setup demo test check ui bench bench-peers clean
+.PHONY: help setup demo test ui bench bench-peers lock clean
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -38,6 +38,12 @@ test: setup ## Lint, types and the whole test suite
 ui: setup ## Dagster's UI with daemon and sensors on loopback, against the same database
 	$(BIN)/vaultline sync --dry-run
 	eval "$$($(BIN)/vaultline env)" && $(BIN)/dagster dev -m pipelines.definitions -h 127.0.0.1 -p $${PORT:-3000}
+
+bench: setup ## Time cold index, no-op and edits: make bench VAULTS="folder [folder ...]"
+	$(BIN)/python -m benchmarks.index_speed $(or $(VAULTS),examples/vault) --json bench.json
+
+lock: ## Write constraints.txt from what a fresh environment took
+	$(BIN)/pip freeze --exclude-editable | sed 's/+cpu$$//' > constraints.txt
 
 clean: ## Stop the demo's server and remove its data and the environment
 	-$(BIN)/vaultline db stop
