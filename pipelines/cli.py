@@ -11,6 +11,7 @@ import click
 
 import pipelines
 from pipelines.errors import VaultlineError
+from pipelines.generation_commands import generation
 from pipelines.settings import Settings
 
 _INTERRUPTED = 130
@@ -236,6 +237,9 @@ def env() -> None:
     settings = Settings.load()
     click.echo(f"export DAGSTER_HOME={shlex.quote(str(dagster_home(settings)))}")
     click.echo(f"export VAULTLINE_HOME={shlex.quote(str(settings.vaultline_home.absolute()))}")
+
+
+commands.add_command(generation)
 
 
 if __name__ == "__main__":

@@ -9,9 +9,12 @@ from pipelines.assets.live_index import live_index
 from pipelines.assets.parsed_text import parsed_text
 from pipelines.assets.raw_files import raw_files
 from pipelines.checks import CHECKS
+from pipelines.errors import VaultlineError
+from pipelines.generation_jobs import GENERATION_JOBS
 from pipelines.jobs import INDEX
 from pipelines.resources.embedder import EmbedderResource
 from pipelines.resources.store import Store
+from pipelines.sensors.finish import finish
 from pipelines.settings import Settings, current
 
 
@@ -21,12 +24,27 @@ def build(settings: Settings, *, store: Store | None = None) -> dg.Definitions:
     `store` is one that is open already, for runs in this process.
     """
     return dg.Definitions(
-        assets=[raw_files, parsed_text, chunks, embeddings, knowledge, live_index],
+        assets=[raw_files, parsed_text, chunks, *_of_model(settings, embeddings, knowledge), live_index],
         asset_checks=CHECKS,
-        jobs=[INDEX],
+        jobs=[INDEX, *GENERATION_JOBS],
+        sensors=[finish],
         resources={"store": store or Store(settings), "embedder": EmbedderResource(model=settings.embedding_model)},
         executor=dg.in_process_executor,
     )
+
+
+def _of_model(settings: Settings, *assets: dg.AssetsDefinition) -> list[dg.AssetsDefinition]:
+    """The assets with the wanted model's fingerprint in their code version: another model makes them stale."""
+    from pipelines.embedding.cache import cached_embedder
+
+    try:
+        model = cached_embedder(settings.embedding_model, settings).spec.fingerprint
+    except VaultlineError:  # no files, no key, no answer: a run says so, loading the definitions must not
+        model = settings.embedding_model
+    return [
+        asset.map_asset_specs(lambda spec: spec.replace_attributes(code_version=f"{spec.code_version}-{model}"))
+        for asset in assets
+    ]
 
 
 defs = build(current())

@@ -7,14 +7,19 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Work:
-    """Figures of one stage of one run, by name and also by folder."""
+    """Figures of one stage of one run, by name and also by folder. `extra` are of the run and need not be counts."""
 
     folders: Sequence[str]
     total: Counter[str] = field(default_factory=Counter)
     by_folder: dict[str, Counter[str]] = field(default_factory=dict)
+    extra: dict[str, float] = field(default_factory=dict)
 
     def count(self, folder: str | None, **figures: int) -> None:
         """Add to the figures, and to a folder's own if it is known."""
         self.total.update(figures)
         if folder is not None:
             self.by_folder.setdefault(folder, Counter()).update(figures)
+
+    def note(self, folder: str, **figures: int) -> None:
+        """Set a folder's own figures, which do not add up to one of the run."""
+        self.by_folder.setdefault(folder, Counter()).update(figures)

@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from pipelines.errors import UsageError, VaultlineError
+from pipelines.errors import EmbeddingError, UsageError, VaultlineError
+from pipelines.generations.lifecycle import Due, due
+from pipelines.generations.report import migration_line
 from pipelines.intake.look import Look, look, refresh_dates, settle
 from pipelines.resources.store import Store
 from pipelines.settings import Settings
-from pipelines.storage import generations, ledger, reports
+from pipelines.storage import documents, generation_states, generations, ledger, reports
 from pipelines.storage.database import Connection
 from pipelines.vault.folders import folder_key, folder_label
 
@@ -18,6 +20,9 @@ if TYPE_CHECKING:
     import dagster as dg
 
 Figures = dict[str, dict[str, float]]
+
+_LEAVE_ALONE = 600.0  # seconds
+_WRITERS = ("embeddings", "knowledge")  # the stages that write generations
 
 
 @dataclass(frozen=True)
@@ -41,6 +46,7 @@ class SyncReport:
     generations: list[dict[str, Any]] = field(default_factory=list)
     seconds: float = 0.0
     notice: str | None = None
+    migration: str | None = None
 
     @property
     def exit_code(self) -> int:
@@ -68,7 +74,8 @@ class SyncReport:
             where = ", ".join(folder_label(key) for key in self.folders)
             return f"would process {where}: {changes or 'no changed files'}" if where else "nothing to do"
         if not self.folders:
-            return f"nothing to do: {self.documents['seen']} files, none changed ({self.seconds:.1f} s)"
+            done = self.migration or "nothing to do"
+            return f"{done}: {self.documents['seen']} files, none changed ({self.seconds:.1f} s)"
         lines = [
             f"{self.documents['seen']} files in the vault: {changes or 'none changed'}",
             f"{self.parsed['computed']} parsed, {self.parsed['reused']} reused"
@@ -78,6 +85,8 @@ class SyncReport:
         ]
         if self.documents["quarantined"]:
             lines.append(f"{self.documents['quarantined']} in quarantine: see `vaultline quarantine list`")
+        if self.migration:
+            lines.append(self.migration)
         return "\n".join(lines)
 
 
@@ -99,8 +108,6 @@ def plan(
     wanted = seen.touched_folders() | set(
         reports.pending_folders(connection, parsers=recipe.parsers, chunker=recipe.chunker, describer=recipe.describer)
     )
-    if _needs_generation(store, connection):
-        wanted |= set(seen.folders.values())
     if folders:
         chosen = {folder_key(name.strip("/")) if name not in wanted else name for name in folders}
         unknown = chosen - set(seen.folders.values()) - {row.folder for row in seen.known.values()}
@@ -117,10 +124,13 @@ def sync(
     full: bool = False,
     allow_deletes: bool = False,
     dry_run: bool = False,
+    build_seconds: float = 0.0,
 ) -> SyncReport:
-    """Bring the index in line with the vault. Imports Dagster only if there is something to do.
+    """Bring the index in line with the vault, then go on with a migration to another model, if there is one.
 
-    Raises VaultUnavailable, VaultShrank, DatabaseError, EmbeddingError; what was done until then is kept.
+    `build_seconds` ends the second part after that time, for callers that look at the vault again and come back; 0 is
+    no limit. Imports Dagster only if there is something to do. Raises VaultUnavailable, VaultShrank, DatabaseError,
+    EmbeddingError; what was done until then is kept.
     """
     started = time.monotonic()
     store = Store(settings)
@@ -129,21 +139,71 @@ def sync(
         refresh_dates(store, connection)
         todo = plan(store, connection, folders=folders, full=full, allow_deletes=allow_deletes)
     runs: list[str] = []
-    if todo.folders and not dry_run:
-        runs = _run(store, todo, full=full, allow_deletes=allow_deletes)
+    if not dry_run and todo.notice is None:
+        failure: EmbeddingError | None = None
+        try:
+            if todo.folders:
+                runs += _run(store, todo, full=full, allow_deletes=allow_deletes)
+        except EmbeddingError as error:
+            failure = error  # perhaps for good: the way to another provider must stay open
+        if failure is None or _serves(store):
+            runs += _build(store, _present(todo), folders, seconds=build_seconds)
+        if failure is not None:
+            raise failure
     with store.database.connect(autocommit=True) as connection:
         return _report(connection, todo, ledger.totals(connection, runs), dry_run=dry_run, started=started)
 
 
-def _needs_generation(store: Store, connection: Connection) -> bool:
+def _due(store: Store, connection: Connection) -> Due:
     from pipelines.embedding.cache import cached_embedder
 
     fingerprint = cached_embedder(store.settings.embedding_model, store.settings).spec.fingerprint
-    live = generations.live_generations(connection)
-    return not any(generation.fingerprint == fingerprint for generation in live)
+    return due(connection, store.settings, fingerprint)
+
+
+def _serves(store: Store) -> bool:
+    with store.database.connect() as connection:
+        return generations.active_generation(connection) is not None
+
+
+def build_generations(settings: Settings, *, folders: Sequence[str] = ()) -> None:
+    """Go on with a migration without looking at the vault. Raises as `sync`."""
+    store = Store(settings)
+    with store.database.connect() as connection:
+        known = documents.folders(connection)
+    _build(store, known, folders, seconds=0.0)
+
+
+def _build(store: Store, known: Sequence[str], folders: Sequence[str], *, seconds: float) -> list[str]:
+    """Give the generations that do not serve what they lack, and promote the wanted one when it is complete."""
+    with store.database.connect() as connection:
+        step = _due(store, connection)
+        missing = set(documents.folders(connection) if step.begin else step.build)
+        if folders:
+            missing &= {folder_key(name.strip("/")) for name in folders} | set(folders)
+        if seconds and generation_states.recent_problems(connection, seconds=_LEAVE_ALONE):
+            missing = set()  # who comes back every few seconds need not knock at a closed door each time
+    if missing:
+        scope = {"scope": "BUILD", "seconds": seconds}
+        return _execute_job(store, known, "reindex", sorted(missing), {name: {"config": scope} for name in _WRITERS})
+    if step.promote is not None or step.retire:
+        return _execute_job(store, known, "promote", (), {})
+    return []
 
 
 def _run(store: Store, todo: Plan, *, full: bool, allow_deletes: bool) -> list[str]:
+    raw_files = {"full": full, "confirm_deletes": allow_deletes}
+    ops = {"raw_files": {"config": raw_files}, **{name: {"config": {"scope": "CHANGES"}} for name in _WRITERS}}
+    return _execute_job(store, _present(todo), "index", todo.folders, ops)
+
+
+def _present(todo: Plan) -> list[str]:
+    return sorted({*todo.seen.folders.values(), *(row.folder for row in todo.seen.known.values())})
+
+
+def _execute_job(
+    store: Store, known: Sequence[str], name: str, folders: Sequence[str], ops: dict[str, Any]
+) -> list[str]:
     from pipelines import partitions
     from pipelines.dagster_home import open_instance
 
@@ -151,21 +211,13 @@ def _run(store: Store, todo: Plan, *, full: bool, allow_deletes: bool) -> list[s
         warnings.simplefilter("ignore")  # Dagster's beta warnings, which are for us and not for the user
         from pipelines.definitions import build
 
-    present = {*todo.seen.folders.values(), *(row.folder for row in todo.seen.known.values())}
     with open_instance(store.settings) as instance:
-        partitions.register(instance, sorted(present))
-        job = build(store.settings, store=store).resolve_job_def("index")
-        config = {
-            "ops": {"raw_files": {"config": {"full": full, "confirm_deletes": allow_deletes}}},
-            "loggers": {"console": {"config": {"log_level": "CRITICAL"}}},
-        }
-        runs = [
-            _execute(job, instance, config, partitions.range_tags(first, last))
-            for first, last in partitions.ranges(instance, todo.folders)
-        ]
+        partitions.register(instance, known)
+        job = build(store.settings, store=store).resolve_job_def(name)
+        config = {"ops": ops, "loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
+        tags = [partitions.range_tags(first, last) for first, last in partitions.ranges(instance, folders)]
+        runs = [_execute(job, instance, config, tag) for tag in tags or [{}]]
         with store.database.connect() as connection:
-            from pipelines.storage import documents
-
             partitions.forget(instance, documents.folders(connection))
     return runs
 
@@ -234,6 +286,7 @@ def _report(connection: Connection, todo: Plan, totals: Figures, *, dry_run: boo
         ],
         seconds=round(time.monotonic() - started, 3),
         notice=todo.notice,
+        migration=migration_line(generation_states.details(connection)),
     )
 
 

@@ -3,11 +3,15 @@
 import dagster as dg
 
 from pipelines.assets.embeddings import embeddings
+from pipelines.assets.scope import ScopeConfig
 from pipelines.assets.stage import BATCH, DEFAULTS, stage
+from pipelines.figures import Work
+from pipelines.generations.scope import Target, publishing_order, targets
 from pipelines.partitions import FOLDERS, ONE_RUN
 from pipelines.resources.store import Store
+from pipelines.storage import generation_states as states
 from pipelines.storage import generations
-from pipelines.storage.database import Database, retry_conflicts
+from pipelines.storage.database import Connection, Database, retry_conflicts
 from pipelines.storage.generations import Generation
 
 
@@ -20,15 +24,34 @@ from pipelines.storage.generations import Generation
     description="Rows of every live generation's pgvector table; readers see a document's old rows or its new ones.",
     **DEFAULTS,
 )
-def knowledge(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]) -> None:
+def knowledge(context: dg.AssetExecutionContext, config: ScopeConfig, store: dg.ResourceParam[Store]) -> None:
     figures = ("documents", "added", "removed")
     with stage(context, store, "knowledge", figures=figures) as work, store.database.connect(autocommit=True) as conn:
-        for generation in generations.live_generations(conn):
-            while ids := generations.pending_publications(conn, generation, folders=work.folders, limit=BATCH):
-                documents, added, removed = publish(store.database, generation, ids)
-                if documents == 0:
-                    break  # others were faster, or the documents changed meanwhile and wait for their new chunks
-                work.count(None, documents=documents, added=added, removed=removed)
+        live = generations.live_generations(conn)
+        for target in publishing_order(targets(live, config.as_scope)):
+            _publish_pending(store.database, conn, target, work)
+        for generation in live:
+            _note_progress(conn, generation, work)
+
+
+def _publish_pending(database: Database, connection: Connection, target: Target, work: Work) -> None:
+    while ids := generations.pending_publications(
+        connection, target.generation, folders=work.folders, limit=BATCH, since=target.since
+    ):
+        documents, added, removed = publish(database, target.generation, ids)
+        if documents == 0:
+            break  # others were faster, or the documents changed meanwhile and wait for their new chunks
+        work.count(None, documents=documents, added=added, removed=removed)
+
+
+def _note_progress(connection: Connection, generation: Generation, work: Work) -> None:
+    """How far each folder is in each generation, as metadata of the folder's partition."""
+    for row in states.folder_progress(connection, generation.id):
+        if row["folder"] in work.folders:
+            own = {f"generation {generation.id} documents": row["published"]}
+            if row["published"] < row["documents"]:
+                own[f"generation {generation.id} missing"] = row["documents"] - row["published"]
+            work.note(row["folder"], **own)
 
 
 def publish(database: Database, generation: Generation, ids: list[int]) -> tuple[int, int, int]:

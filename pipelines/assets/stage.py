@@ -41,11 +41,16 @@ def stage(context: dg.AssetExecutionContext, store: Store, name: str, *, figures
     finally:  # also of a stage that failed: what it computed and paid for is kept, and counts
         seconds = round(time.monotonic() - started, 3)
         filled = {figure: work.total[figure] for figure in {*figures, *work.total}}
+        noted: dict[str, float] = {**filled, **work.extra}
         with contextlib.suppress(DatabaseError), store.database.connect() as connection:
-            ledger.record(connection, run=context.run_id, stage=name, folders=folders, figures=filled, seconds=seconds)
-    of_run = {"run seconds": seconds, **_rate(filled, seconds)}
+            ledger.record(connection, run=context.run_id, stage=name, folders=folders, figures=noted, seconds=seconds)
+    of_run = {
+        "run seconds": seconds,
+        **_rate(filled, seconds),
+        **{f"run {name}": value for name, value in work.extra.items()},
+    }
     if not folders:
-        context.add_output_metadata({**filled, **of_run})
+        context.add_asset_metadata({**filled, **of_run})
     for folder in folders:
         own = work.by_folder.get(folder, Counter())
         context.add_asset_metadata(

@@ -4,6 +4,7 @@ from functools import cached_property
 from pathlib import Path
 
 from pipelines.errors import VaultUnavailable
+from pipelines.generations.budget import Budget
 from pipelines.recipe import Recipe
 from pipelines.settings import Settings
 from pipelines.storage.database import Database
@@ -27,6 +28,12 @@ class Store:
     def recipe(self) -> Recipe:
         """Options and fingerprints of the text stages."""
         return Recipe.from_settings(self.settings)
+
+    @cached_property
+    def budget(self) -> Budget:
+        """What may be spent, over all runs that share this store: those of one sync, or one run of Dagster's."""
+        settings = self.settings
+        return Budget(max_cost=settings.embedding_max_cost, max_tokens=settings.embedding_max_run_tokens)
 
     @property
     def vault(self) -> Path:

@@ -32,6 +32,7 @@ class Generation:
     indexed: bool
     held: bool
     calibration: dict[str, Any]
+    begun_at_revision: int = 0
 
     @property
     def table(self) -> str:
@@ -79,6 +80,7 @@ def add_generation(
     table = f"knowledge_g{number}"
     connection.execute(query("create_knowledge_table", table=table, dimensions=spec.dimensions))
     connection.execute(query("create_knowledge_key", table=table, generation=number))
+    connection.execute(query("mark_begun"), {"generation": number})
     return number
 
 
@@ -93,10 +95,11 @@ def take_switch_lock(connection: Connection) -> None:
 
 
 def pending_publications(
-    connection: Connection, generation: Generation, *, folders: Sequence[str], limit: int
+    connection: Connection, generation: Generation, *, folders: Sequence[str], limit: int, since: int = -1
 ) -> list[int]:
-    """Ids of documents that are ready for, and not yet in, a generation's table."""
+    """Ids of documents that are ready for, and not yet in, a generation's table; only of revisions after `since`."""
     parameters = {
+        "since": since,
         "generation": generation.id,
         "fingerprint": generation.fingerprint,
         "folders": list(folders),
@@ -126,6 +129,7 @@ def publish(connection: Connection, generation: Generation, ids: Sequence[int]) 
 
 def unpublish(connection: Connection, document_id: int) -> None:
     """Take a document out of every live generation, in the caller's transaction."""
+    share_switch_lock(connection)  # a table must not be dropped between the look and the DELETE
     for generation in live_generations(connection):
         connection.execute(query("unpublish", table=generation.table), {"ids": [document_id]})
 
@@ -137,10 +141,13 @@ def gaps(connection: Connection, generation: Generation) -> tuple[int, int]:
 
 
 def activate(connection: Connection, generation: Generation) -> None:
-    """Make a generation the one that search reads, in the caller's transaction, which holds the switch lock."""
-    connection.execute(
-        "UPDATE generation SET state = 'active', activated_at = now(), held = false WHERE id = %s", (generation.id,)
-    )
+    """Make the first generation the one that search reads, in the caller's transaction, which holds the switch lock."""
+    connection.execute(query("enter_active"), {"generation": generation.id})
+    show(connection, generation)
+
+
+def show(connection: Connection, generation: Generation) -> None:
+    """Point the view `knowledge` at a generation's table. Asks for an exclusive lock on the view, and holds it."""
     connection.execute(query("replace_view", table=generation.table, generation=generation.id))
 
 

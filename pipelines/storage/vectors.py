@@ -27,9 +27,11 @@ class TextToEmbed:
         return embedded_text(self.context, self.content)
 
 
-def pending_texts(connection: Connection, *, folders: Sequence[str], fingerprint: str, limit: int) -> list[str]:
-    """Hashes of texts in these folders that have no vector under the model."""
-    parameters = {"folders": list(folders), "fingerprint": fingerprint, "limit": limit}
+def pending_texts(
+    connection: Connection, *, folders: Sequence[str], fingerprint: str, limit: int, since: int = -1
+) -> list[str]:
+    """Hashes of texts in these folders that have no vector under the model; only of revisions after `since`."""
+    parameters = {"folders": list(folders), "fingerprint": fingerprint, "limit": limit, "since": since}
     return [str(row[0]) for row in connection.execute(query("pending_texts"), parameters)]
 
 

@@ -1,10 +1,11 @@
 -- Vectors by model and text.
 
 -- name: pending_texts
--- Texts of these folders that have no vector under the model. Sorted, so that two workers ask for them alike.
+-- Texts of these folders that have no vector under the model, of revisions after `since`. Sorted, so that two workers
+-- ask for them alike.
 SELECT c.text_hash, min(c.document_id) AS document_id, min(c.ordinal) AS ordinal
 FROM chunk c JOIN document d ON d.id = c.document_id
-WHERE d.folder = ANY(%(folders)s)
+WHERE d.folder = ANY(%(folders)s) AND d.revision > %(since)s
   AND NOT EXISTS (SELECT FROM embedding e WHERE (e.fingerprint, e.text_hash) = (%(fingerprint)s, c.text_hash))
   AND NOT EXISTS (SELECT FROM refusal r WHERE (r.fingerprint, r.text_hash) = (%(fingerprint)s, c.text_hash))
 GROUP BY c.text_hash

@@ -106,6 +106,7 @@ ON CONFLICT (generation_id, document_id) DO UPDATE SET revision = excluded.revis
 SELECT d.id FROM document d
 LEFT JOIN publication p ON p.document_id = d.id AND p.generation_id = %(generation)s
 WHERE d.folder = ANY(%(folders)s) AND d.described_from IS NOT NULL AND p.revision IS DISTINCT FROM d.revision
+  AND d.revision > %(since)s
   AND NOT EXISTS (
       SELECT FROM chunk c WHERE c.document_id = d.id
       AND NOT EXISTS (SELECT FROM embedding e WHERE (e.fingerprint, e.text_hash) = (%(fingerprint)s, c.text_hash))
@@ -128,11 +129,11 @@ FOR UPDATE OF d
 DELETE FROM {table} WHERE document_id = ANY(%(ids)s)
 
 -- name: live_generations
-SELECT id, model, fingerprint, spec, address, dimensions, state, indexed, held, calibration
+SELECT id, model, fingerprint, spec, address, dimensions, state, indexed, held, calibration, begun_at_revision
 FROM generation WHERE state <> 'retired' ORDER BY id
 
 -- name: all_generations
-SELECT id, model, fingerprint, spec, address, dimensions, state, indexed, held, calibration
+SELECT id, model, fingerprint, spec, address, dimensions, state, indexed, held, calibration, begun_at_revision
 FROM generation ORDER BY id
 
 -- name: add_generation

@@ -1,7 +1,8 @@
 -- What `vaultline status`, the checks and the sensors ask.
 
 -- name: pending_folders
--- Folders with work left for any stage, given what the settings want.
+-- Folders with work left for any stage, given what the settings want. While one generation serves, what another one's
+-- first build still lacks is not counted: that is a migration's backlog (`backlog_folders`), which no edit waits for.
 WITH wanted AS (
     SELECT * FROM unnest(%(media_types)s::text[], %(fingerprints)s::text[]) AS f(media_type, fingerprint)
 ), work AS (
@@ -21,6 +22,7 @@ WITH wanted AS (
     FROM generation g CROSS JOIN document d
     LEFT JOIN publication p ON (p.generation_id, p.document_id) = (g.id, d.id)
     WHERE g.state <> 'retired' AND d.described_from IS NOT NULL AND p.revision IS DISTINCT FROM d.revision
+      AND (g.state = 'active' OR NOT EXISTS (SELECT FROM generation WHERE state = 'active'))
 )
 SELECT folder, count(*) FROM work GROUP BY folder ORDER BY folder
 

@@ -1,0 +1,1 @@
+"""Sensors: what starts runs by itself."""
