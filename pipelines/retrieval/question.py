@@ -29,6 +29,14 @@ class Question:
     locale: str | None
     notice: str | None = None
 
+    @property
+    def language(self) -> str | None:
+        """Language of the locale that was given: "es", "en", or "simple" for one without a stemmer here."""
+        if self.locale is None:
+            return None
+        language = self.locale.lower().split("-")[0]
+        return language if language in ("es", "en") else "simple"
+
 
 def ask(
     query: str,

@@ -2,22 +2,39 @@
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date, datetime
-from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pipelines.errors import EmbeddingError, NoActiveGeneration
+from pipelines.errors import EmbeddingError, GenerationNotFound, NoActiveGeneration
 from pipelines.parsing.document import Json
+from pipelines.retrieval.calibration import Calibration
+from pipelines.retrieval.fusion import Scored, spread
+from pipelines.retrieval.gather import Gathered, gather
 from pipelines.retrieval.passage import Passage, SearchResult
 from pipelines.retrieval.query_embedder import QueryEmbedder
 from pipelines.retrieval.question import Question, ask
+from pipelines.retrieval.ranking import rank
 from pipelines.settings import Settings
 from pipelines.storage import search as storage
 from pipelines.storage.database import Connection, Database
-from pipelines.storage.generations import Generation, active_generation
+from pipelines.storage.generations import Generation, active_generation, live_generations
 from pipelines.storage.search import PassageRow
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What one transaction gave."""
+
+    passages: tuple[Passage, ...]
+    confidence: float
+    gathered: Gathered
+
+
+_NOTHING = "nothing was found"
+_NOT_GOOD_ENOUGH = "nothing that was found answers this well enough"
 
 
 class Searcher:
@@ -31,6 +48,7 @@ class Searcher:
         self._database = database
         self._settings = settings
         self._embedder = QueryEmbedder(settings)
+        self._known: Generation | None = None  # the active one when last asked: saves a round trip, never trusted
 
     def search(
         self,
@@ -45,11 +63,13 @@ class Searcher:
         until: datetime | date | str | None = None,
         source: str | None = None,
         mode: str = "hybrid",
+        generation: int | None = None,
     ) -> SearchResult:
         """The passages that answer a question, best first; see `question.ask` for the parameters.
 
         Raises InvalidQuery, NoActiveGeneration, DatabaseError. A provider that fails costs the vector leg, and the
-        result's `reason` says so; with mode "vector" there is no other leg, and EmbeddingError is raised.
+        result's `reason` says so; with mode "vector" there is no other leg, and EmbeddingError is raised. `generation`
+        asks a live generation by number instead of the active one.
         """
         started = time.perf_counter()
         question = ask(
@@ -65,24 +85,32 @@ class Searcher:
             mode=mode,
             most=self._settings.search_max_characters,
         )
-        generation = self._current()
+        asked = self._known if generation is None and self._known is not None else self._look_up(generation)
         while True:
-            vector, failure = self._embed(generation, question)
+            vector, failure = self._embed(asked, question)
             with storage.reading(self._database) as connection:
-                present = _active(connection)
-                if present.id == generation.id:
+                present = _generation(connection, generation)
+                if present.id == asked.id:
                     found = self._find(connection, present, question, vector)
                     break
-            generation = present  # switched while the question was being embedded: its vector is of another space
-        notices = [notice for notice in (question.notice, failure) if notice]
+            asked = present  # switched while the question was being embedded: its vector is of another space
+        if generation is None:
+            self._known = asked
+        answered = bool(found.passages) and found.confidence >= 0.5
+        notices = [question.notice, failure]
+        if not found.gathered.worded and question.mode != "vector":
+            notices.append("the question has no words to look for: answered by meaning alone")
+        if not answered:
+            notices.append(_NOTHING if not found.passages else _NOT_GOOD_ENOUGH)
         return SearchResult(
             query=query,
-            answered=bool(found),
-            reason="; ".join(notices) or (None if found else "nothing was found"),
-            generation=generation.id,
-            model=generation.model,
-            results=found,
+            answered=answered,
+            reason="; ".join(notice for notice in notices if notice) or None,
+            generation=asked.id,
+            model=asked.model,
+            results=found.passages if answered else (),
             seconds=time.perf_counter() - started,
+            confidence=found.confidence,
         )
 
     def close(self) -> None:
@@ -90,9 +118,9 @@ class Searcher:
         self._embedder.close()
         self._database.close()
 
-    def _current(self) -> Generation:
+    def _look_up(self, number: int | None) -> Generation:
         with self._database.reader() as connection:
-            return _active(connection)
+            return _generation(connection, number)
 
     def _embed(self, generation: Generation, question: Question) -> tuple[NDArray[np.float32] | None, str | None]:
         if question.mode == "text":
@@ -110,21 +138,19 @@ class Searcher:
         generation: Generation,
         question: Question,
         vector: NDArray[np.float32] | None,
-    ) -> tuple[Passage, ...]:
-        if vector is None:
-            return ()
+    ) -> Found:
         settings = self._settings
-        limit = max(settings.search_candidates, question.k)
-        candidates = storage.vector_candidates(connection, generation, vector, filters=question.filters, limit=limit)
-        rows = storage.passages(
-            connection, generation, list(candidates), vector=vector, age_days=settings.search_age_days
-        )
-        scored = [(cast(float, row.similarity) - settings.search_age_penalty * row.aged, row) for row in rows.values()]
-        scored.sort(key=lambda pair: (-pair[0], pair[1].source, pair[1].ordinal))
-        return tuple(to_passage(row, score) for score, row in scored[: question.k])
+        gathered = gather(connection, generation, question, vector, settings)
+        trust = Calibration.of_generation(generation).of(gathered.language)
+        ranked = rank(gathered, question, trust, settings)
+        confidence = trust.confidence(ranked, embedded=gathered.embedded, worded=gathered.worded)
+        kept = spread(ranked, k=question.k, per_document=settings.search_per_document)
+        rows = storage.passages(connection, generation, [item.candidate.id for item in kept])
+        passages = tuple(to_passage(rows[item.candidate.id], item) for item in kept)
+        return Found(passages, confidence, gathered)
 
 
-def to_passage(row: PassageRow, score: float) -> Passage:
+def to_passage(row: PassageRow, item: Scored) -> Passage:
     """A row as readers see it."""
     pages = None if row.page_start is None or row.page_end is None else (row.page_start, row.page_end)
     return Passage(
@@ -134,8 +160,8 @@ def to_passage(row: PassageRow, score: float) -> Passage:
         lines=(row.line_start, row.line_end),
         pages=pages,
         content=row.content,
-        score=score,
-        similarity=row.similarity,
+        score=item.score,
+        similarity=item.candidate.similarity,
         locale=row.locale,
         modified_at=row.modified_at,
         title=row.title,
@@ -143,8 +169,13 @@ def to_passage(row: PassageRow, score: float) -> Passage:
     )
 
 
-def _active(connection: Connection) -> Generation:
-    generation = active_generation(connection)
-    if generation is None:
-        raise NoActiveGeneration("nothing is indexed yet: run `vaultline sync`, and search when it has ended")
-    return generation
+def _generation(connection: Connection, number: int | None) -> Generation:
+    if number is None:
+        active = active_generation(connection)
+        if active is None:
+            raise NoActiveGeneration("nothing is indexed yet: run `vaultline sync`, and search when it has ended")
+        return active
+    live = {generation.id: generation for generation in live_generations(connection)}
+    if number not in live:
+        raise GenerationNotFound(f"there is no live generation {number}: see `vaultline generation list`")
+    return live[number]

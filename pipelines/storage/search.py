@@ -1,5 +1,6 @@
 """The statements behind a search: both legs, and the passages that are shown."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -9,7 +10,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 from psycopg import sql
-from psycopg.rows import class_row
+from psycopg.rows import class_row, dict_row
 from psycopg.types.json import Jsonb
 
 from pipelines.parsing.document import Json
@@ -57,8 +58,56 @@ class Filters:
 
 
 @dataclass(frozen=True, slots=True)
+class Term:
+    """A lexeme of a question in one language.
+
+    `chunks` and `length` are the language's rows and their mean of words. `positions` are its words' places,
+    empty for a `code`, which is an identifier as typed. `part`: a piece of a name in camel case. `held_by`: how many
+    rows hold the lexeme.
+    """
+
+    language: str
+    lexeme: str
+    positions: tuple[int, ...]
+    code: bool
+    part: bool
+    chunks: float
+    length: float
+    held_by: int
+
+    @property
+    def weight(self) -> float:
+        """Inverse document frequency as BM25 has it, never negative; half for a piece of a name."""
+        frequency = math.log1p(max(0.0, self.chunks - self.held_by + 0.5) / (self.held_by + 0.5))
+        return frequency * (0.5 if self.part else 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Driving:
+    """A text query in Postgres' own syntax that proposes candidates, and what holding it is worth."""
+
+    language: str
+    query: str
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A row that a leg found. `aged`: old enough for the age penalty."""
+
+    id: int
+    document_id: int
+    source: str
+    ordinal: int
+    locale: str
+    language: str
+    aged: bool
+    similarity: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class PassageRow:
-    """A row of a generation's table as search shows it. `aged`: old enough for the age penalty."""
+    """A row of a generation's table as search shows it."""
 
     id: int
     document_id: int
@@ -75,8 +124,6 @@ class PassageRow:
     page_start: int | None
     page_end: int | None
     modified_at: datetime
-    aged: bool
-    similarity: float | None
 
 
 @contextmanager
@@ -106,22 +153,81 @@ def vector_candidates(
     return found
 
 
-def passages(
+def question_terms(connection: Connection, generation: Generation, text: str) -> tuple[list[Term], frozenset[str]]:
+    """A question's lexemes in each language of the generation, and which languages those are."""
+    parameters = {"generation": generation.id, "question": text}
+    with connection.cursor(row_factory=dict_row) as cursor:
+        rows = cursor.execute(query("question_terms"), parameters).fetchall()
+    terms = [
+        Term(**row | {"positions": tuple(row["positions"] or ()), "code": row["positions"] is None})
+        for row in rows
+        if row["lexeme"] is not None
+    ]
+    return terms, frozenset(row["language"] for row in rows)
+
+
+def text_candidates(
+    connection: Connection,
+    generation: Generation,
+    terms: Sequence[Term],
+    driving: Sequence[Driving],
+    *,
+    filters: Filters,
+    also: Sequence[int],
+    k1: float,
+    b: float,
+    limit: int,
+    most: int,
+) -> dict[int, tuple[float, float]]:
+    """BM25 of the `limit` rows that hold the most telling driving terms, and of the rows `also`.
+
+    Returns id -> (the row's own sum, the sum over the best rows of its document). At most `most` rows are looked at for
+    each driving query, which bounds the cost where every term of a question is common.
+    """
+    parameters = filters.parameters() | {
+        "driving_languages": [item.language for item in driving],
+        "driving_queries": [item.query for item in driving],
+        "driving_weights": [item.weight for item in driving],
+        "languages": [term.language for term in terms],
+        "lexemes": [term.lexeme for term in terms],
+        "weights": [term.weight for term in terms],
+        "lengths": [term.length for term in terms],
+        "also": list(also),
+        "most": most,
+        "prune": limit,
+        "k1": k1,
+        "b": b,
+    }
+    rows = connection.execute(query("text_leg", table=generation.table, filters=query("filters")), parameters)
+    return {cast(int, row[0]): (cast(float, row[1]), cast(float, row[2])) for row in rows}
+
+
+def describe(
     connection: Connection,
     generation: Generation,
     ids: Sequence[int],
     *,
     vector: NDArray[np.float32] | None,
     age_days: int,
-) -> dict[int, PassageRow]:
-    """The rows of candidates, with their cosine to the question's vector where there is one."""
-    parameters = {
-        "ids": list(ids),
-        "question": None if vector is None else vector_text(vector),
-        "age_days": age_days,
-    }
+) -> list[Candidate]:
+    """What fusion needs to know of candidates, with their cosine to the question's vector where there is one."""
+    parameters = {"ids": list(ids), "question": None if vector is None else vector_text(vector), "age_days": age_days}
+    with connection.cursor(row_factory=class_row(Candidate)) as cursor:
+        return cursor.execute(query("describe_candidates", table=generation.table), parameters).fetchall()
+
+
+def holding_phrase(connection: Connection, generation: Generation, ids: Sequence[int], phrase: str) -> frozenset[int]:
+    """Which of the rows hold a phrase word for word."""
+    statement = query("quoted_phrases", table=generation.table)
+    rows = connection.execute(statement, {"ids": list(ids), "phrase": phrase})
+    return frozenset(cast(int, row[0]) for row in rows)
+
+
+def passages(connection: Connection, generation: Generation, ids: Sequence[int]) -> dict[int, PassageRow]:
+    """The rows to show, by id."""
     with connection.cursor(row_factory=class_row(PassageRow)) as cursor:
-        return {row.id: row for row in cursor.execute(query("passages", table=generation.table), parameters)}
+        rows = cursor.execute(query("passages", table=generation.table), {"ids": list(ids)})
+        return {row.id: row for row in rows}
 
 
 def vector_text(vector: NDArray[np.float32]) -> str:

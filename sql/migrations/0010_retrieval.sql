@@ -47,12 +47,16 @@ RETURN CASE WHEN content ~ '[[:lower:]][[:upper:]]' THEN (
                                      '([[:upper:]])([[:upper:]][[:lower:]])', '\1 \2', 'g'), ' ')
     FROM regexp_matches(content, '([[:alnum:]]*[[:lower:]][[:upper:]][[:alnum:]]*)', 'g') AS found) ELSE '' END;
 
--- Text as words and blanks, so that the parser of Postgres sees no paths, hosts or signed numbers in prose. Spanish
--- words of four letters lose their plural here (año, años), because the stemmer leaves words that short alone.
+-- Text as words and blanks, so that the parser of Postgres sees no paths, hosts or signed numbers in prose. Accents go
+-- first. In Spanish two things that the stemmer leaves alone: it needs the accent of "configuración" to know it from the
+-- family of "configurar", and it does not take the plural off words of four letters (año, años).
 CREATE FUNCTION search_words(language text, content text) RETURNS text
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN CASE language
-    WHEN 'es' THEN regexp_replace(regexp_replace(content, '[^[:alnum:]]+', ' ', 'g'), '\m(\w\w[aeoAEO])[sS]\M', '\1', 'g')
+    WHEN 'es' THEN
+        regexp_replace(regexp_replace(regexp_replace(
+            lower(unaccent('unaccent'::regdictionary, content)), '[^[:alnum:]]+', ' ', 'g'),
+            '\m(\w\w[aeo])s\M', '\1', 'g'), '\m(\w{4,}[ai])cion(es)?\M', '\1r', 'g')
     ELSE regexp_replace(content, '[^[:alnum:]]+', ' ', 'g') END;
 
 -- Lexemes of a text: its words with their positions; parts of names, labelled C; codes, without positions.

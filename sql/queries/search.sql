@@ -57,8 +57,70 @@ SELECT id, 1 - distance AS similarity FROM ({branches}) AS nearest ORDER BY dist
 -- How many rows a filter leaves, counted no further than it matters.
 SELECT count(*) FROM (SELECT FROM {table} WHERE {filters} LIMIT %(most)s) AS counted
 
--- name: passages
-SELECT id, document_id, source, ordinal, folder, title, section, content, context, locale, line_start, line_end, page_start, page_end,
-       modified_at, modified_at < now() - make_interval(days => %(age_days)s) AS aged,
+-- name: question_terms
+-- The question's lexemes in every language that the generation has, with how many chunks hold them. Identifiers as typed
+-- have no positions; `part` is a piece of a name in camel case. A language in which nothing is left has one empty row.
+WITH corpus AS MATERIALIZED (
+    SELECT search_language(locale) AS language, sum(chunks)::float8 AS chunks, sum(words)::float8 / sum(chunks) AS length
+    FROM locale_statistic WHERE generation_id = %(generation)s GROUP BY 1 HAVING sum(chunks) > 0
+)
+SELECT c.language, q.lexeme, q.positions, coalesce(q.weights <@ '{{C}}', false) AS part, c.chunks, c.length,
+       coalesce((SELECT sum(s.chunks) FROM term_statistic s
+                 WHERE s.generation_id = %(generation)s AND s.language = c.language AND s.term = q.lexeme), 0)::integer AS held_by
+FROM corpus c LEFT JOIN LATERAL unnest(search_vector(c.language, %(question)s)) AS q ON true
+
+-- name: text_leg
+-- Rows that hold the driving (rare) terms, the most telling ones first, and their BM25 over all of the question's terms;
+-- and the BM25 of rows that the vector leg found. Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009:
+-- sum of idf * tf * (k1 + 1) / (tf + k1 * (1 - b + b * words / average)); the idf comes with `weight`, and a word in the
+-- title or section counts for more than one. `shared` is the same sum over the best of the document's rows for each term.
+WITH driving AS (
+    SELECT * FROM unnest(%(driving_languages)s::text[], %(driving_queries)s::text[], %(driving_weights)s::float8[])
+                  AS d(language, query, weight)
+), hit AS (
+    SELECT k.id, sum(d.weight) AS reach
+    FROM driving d CROSS JOIN LATERAL (
+        SELECT id FROM {table}
+        WHERE search @@ d.query::tsquery AND search_language(locale) = d.language AND {filters}
+        LIMIT %(most)s) AS k
+    GROUP BY k.id
+), candidate AS MATERIALIZED (
+    (SELECT id FROM hit ORDER BY reach DESC, id LIMIT %(prune)s) UNION SELECT unnest(%(also)s::bigint[])
+), row AS MATERIALIZED (
+    SELECT k.id, k.document_id, search_language(k.locale) AS language, k.words, k.search
+    FROM candidate JOIN {table} k USING (id)
+), term AS MATERIALIZED (
+    SELECT * FROM unnest(%(languages)s::text[], %(lexemes)s::text[], %(weights)s::float8[], %(lengths)s::float8[])
+                  AS t(language, lexeme, weight, length)
+), part AS MATERIALIZED (
+    SELECT r.id, r.document_id, t.lexeme,
+           t.weight * f.tf * (%(k1)s + 1) / (f.tf + %(k1)s * (1 - %(b)s + %(b)s * r.words / t.length)) AS gain
+    FROM row r CROSS JOIN LATERAL unnest(r.search) AS u(lexeme, positions, weights)
+    JOIN term t ON (t.language, t.lexeme) = (r.language, u.lexeme)
+    CROSS JOIN LATERAL (SELECT coalesce(sum(CASE w WHEN 'A' THEN 2 WHEN 'B' THEN 1.5 WHEN 'C' THEN 0.5 ELSE 1 END), 1)::float8 AS tf
+                        FROM unnest(u.weights) AS w) AS f
+), shared AS (
+    SELECT document_id, sum(gain) AS gain
+    FROM (SELECT document_id, max(gain) AS gain FROM part GROUP BY document_id, lexeme) AS best GROUP BY document_id
+)
+SELECT r.id, coalesce(sum(p.gain), 0) AS own, coalesce(max(s.gain), 0) AS shared
+FROM row r LEFT JOIN part p USING (id) LEFT JOIN shared s ON s.document_id = r.document_id
+GROUP BY r.id
+
+-- name: describe_candidates
+-- What fusion needs to know of candidates. In an outer query, after the legs: an age in their order would keep every
+-- index out.
+SELECT id, document_id, source, ordinal, locale, search_language(locale) AS language,
+       modified_at < now() - make_interval(days => %(age_days)s) AS aged,
        CASE WHEN %(question)s::vector IS NULL THEN NULL ELSE 1 - (embedding <=> %(question)s::vector) END AS similarity
+FROM {table} WHERE id = ANY(%(ids)s)
+
+-- name: quoted_phrases
+-- Which candidates hold a quoted phrase word for word.
+SELECT id FROM {table} WHERE id = ANY(%(ids)s)
+AND search @@ phraseto_tsquery(search_configuration(search_language(locale)), search_words(search_language(locale), %(phrase)s))
+
+-- name: passages
+SELECT id, document_id, source, ordinal, folder, title, section, content, context, locale, line_start, line_end, page_start,
+       page_end, modified_at
 FROM {table} WHERE id = ANY(%(ids)s)

@@ -1,0 +1,83 @@
+"""Both legs of one question, in the caller's transaction: everything that fusion and calibration look at."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pipelines.retrieval import words
+from pipelines.retrieval.language import guess_language
+from pipelines.retrieval.question import Question
+from pipelines.settings import Settings
+from pipelines.storage import search as storage
+from pipelines.storage.database import Connection
+from pipelines.storage.generations import Generation
+from pipelines.storage.search import Candidate
+
+COMMON_ROWS = 3_000
+"""Rows looked at for one driving query, however many hold it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """What the legs found, by row. `holding` counts quoted phrases; `worded`: the question has words to look for."""
+
+    candidates: tuple[Candidate, ...]
+    coverages: Mapping[int, float]
+    holding: Mapping[int, int]
+    language: str | None
+    worded: bool
+    embedded: bool
+
+
+def gather(
+    connection: Connection,
+    generation: Generation,
+    question: Question,
+    vector: NDArray[np.float32] | None,
+    settings: Settings,
+) -> Gathered:
+    """Ask both legs, or the one that the question's mode and the embedder leave."""
+    limit = max(settings.search_candidates, 2 * question.k)
+    nearest: dict[int, float] = {}
+    if vector is not None:
+        nearest = storage.vector_candidates(connection, generation, vector, filters=question.filters, limit=limit)
+    terms, languages = storage.question_terms(connection, generation, question.text)
+    language = question.language or guess_language(question.text, terms, languages)
+    terms = words.telling_terms(terms, language if language in languages else None)
+    coverages: dict[int, float] = {}
+    sums: dict[int, tuple[float, float]] = {}
+    if question.mode != "vector" and any(term.held_by for term in terms):
+        sums = storage.text_candidates(
+            connection,
+            generation,
+            terms,
+            words.driving_terms(terms),
+            filters=question.filters,
+            also=list(nearest),
+            k1=words.K1,
+            b=words.B,
+            limit=max(4 * settings.search_candidates, limit),
+            most=COMMON_ROWS,
+        )
+    candidates = storage.describe(
+        connection, generation, list(nearest.keys() | sums.keys()), vector=vector, age_days=settings.search_age_days
+    )
+    totals = words.totals(terms)
+    for candidate in candidates:
+        own, shared = sums.get(candidate.id, (0.0, 0.0))
+        coverages[candidate.id] = words.coverage(own, shared, totals.get(candidate.language, 0.0))
+    holding: dict[int, int] = {}
+    if question.mode != "vector":
+        for phrase in words.phrases(question.text):
+            for row in storage.holding_phrase(connection, generation, list(sums), phrase):
+                holding[row] = holding.get(row, 0) + 1
+    return Gathered(
+        candidates=tuple(candidates),
+        coverages=coverages,
+        holding=holding,
+        language=language,
+        worded=bool(terms),
+        embedded=vector is not None,
+    )
