@@ -14,9 +14,11 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pipelines.embedding.protocol import Embeddings, ModelSpec, Role
 from pipelines.embedding.vectors import BLANK, empty_embeddings, is_blank, normalized, validated
@@ -85,8 +87,8 @@ class FakeEmbedder:
     def close(self) -> None:
         """There is nothing to give back."""
 
-    def _vector(self, text: str, role: Role) -> np.ndarray:
-        vector = np.zeros(self.spec.dimensions, dtype=np.float64)
+    def _vector(self, text: str, role: Role) -> NDArray[np.float32]:
+        vector: NDArray[np.float64] = np.zeros(self.spec.dimensions, dtype=np.float64)
         folded = "".join(
             letter for letter in unicodedata.normalize("NFKD", text.casefold()) if not unicodedata.combining(letter)
         )
@@ -103,13 +105,9 @@ class FakeEmbedder:
             self._add(vector, f"role:{role}", ROLE_WEIGHT)
         return vector.astype(np.float32)
 
-    def _add(self, vector: np.ndarray, feature: str, weight: float) -> None:
-        digest = hashlib.blake2b(feature.encode("utf-8", "surrogatepass"), digest_size=9, key=self._seed).digest()
-        vector[int.from_bytes(digest[:8], "little") % len(vector)] += weight if digest[8] & 1 else -weight
-
-    @property
-    def _seed(self) -> bytes:
-        return hashlib.blake2b(self.spec.model.encode(), digest_size=16).digest()
+    def _add(self, vector: NDArray[np.float64], feature: str, weight: float) -> None:
+        place, sign = _hashed(self.spec.model, feature)
+        vector[place % len(vector)] += sign * weight
 
     def _note(self, texts: Sequence[str], role: Role) -> None:
         self.calls.append(Call(role, len(texts)))
@@ -121,6 +119,14 @@ class FakeEmbedder:
                 os.write(handle, line.encode())  # one write: lines of two processes do not mix
             finally:
                 os.close(handle)
+
+
+@lru_cache(maxsize=100_000)
+def _hashed(space: str, feature: str) -> tuple[int, int]:
+    """(place, sign) of a feature in the space of this name."""
+    seed = hashlib.blake2b(space.encode(), digest_size=16).digest()
+    digest = hashlib.blake2b(feature.encode("utf-8", "surrogatepass"), digest_size=9, key=seed).digest()
+    return int.from_bytes(digest[:8], "little"), 1 if digest[8] & 1 else -1
 
 
 def fake_spec(model: str) -> ModelSpec:

@@ -5,6 +5,7 @@ was asked for, answer out of order, want no key, or serve the path with or witho
 """
 
 import re
+import weakref
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -91,7 +92,9 @@ class OpenAiTransport:
         import httpx
 
         headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
-        return httpx.Client(headers=headers)
+        client = httpx.Client(headers=headers)
+        weakref.finalize(self, client.close)  # an embedder that is dropped leaves no connection open
+        return client
 
     def _reply(self, response: "httpx.Response", count: int) -> Reply:
         try:
