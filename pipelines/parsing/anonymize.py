@@ -40,10 +40,12 @@ def anonymize_text(text: str, pattern: re.Pattern[str], placeholder: str = PLACE
 
 
 def _pattern(name: str) -> str:
-    words = re.findall(r"[^\W_]+", unicodedata.normalize("NFKD", name.casefold()).translate(_MARKS))
+    words = re.findall(r"[^\W_]+", unicodedata.normalize("NFKD", name.casefold()).translate(_MARKS).translate(_PLAIN))
     return _BETWEEN.join("".join(_letter(character) for character in word) for word in words)
 
 
+_PLAIN = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ı": "i"})
+"""Letters that Unicode does not take apart into a plain one and a mark."""
 _MARKS = dict.fromkeys(range(0x300, 0x370))
 
 

@@ -29,7 +29,9 @@ SECRET_PLACEHOLDER = "[secret removed]"
 MOST_LINES_NAMED = 20
 
 _DATA_URI = re.compile(
-    r"data:[\w/+.-]*(?:;[\w=.+-]+)*;base64,[A-Za-z0-9+/=%\s]{32,}?(?![A-Za-z0-9+/=%])", re.IGNORECASE
+    r"data:[\w/+.-]*(?:;[\w=.+-]+)*;base64,[A-Za-z0-9+/=%]{32,}"
+    r"(?:\n[> ]*[A-Za-z0-9+/=]{60,})*(?:\n[> ]*[A-Za-z0-9+/]{4,}={1,2})?",
+    re.IGNORECASE,
 )
 _SECRET_KEY = re.compile(
     r"passw|passphrase|pwd|contrase|secret|api[_ -]?key|access[_ -]?key|private[_ -]?key|auth[_ -]?key|token|^clave$",
@@ -121,7 +123,8 @@ def _bounded(document: ParsedDocument, options: ParseOptions) -> ParsedDocument:
     text = document.text
     edits = []
     if "data:" in text or "DATA:" in text:
-        edits += [Edit(*match.span(), "[embedded data]") for match in _DATA_URI.finditer(text)]
+        for match in _DATA_URI.finditer(text):
+            edits.append(Edit(*match.span(), "[embedded data]" + "\n" * match.group().count("\n")))
     warnings = list(document.warnings)
     most = options.max_run_characters
     if len(text) > most:

@@ -55,8 +55,8 @@ _MENTION = re.compile(
 _LETTER = re.compile(r"[^\W\d_]")
 _REFERENCE = re.compile(
     r"""[$%@]?[{(<\[].*|\$\w.*|<.*|.*\(.*\).*|%\w+%|\*+|[xX]+|\.{3,}|-+|_+|
-        [a-z]+://\S*|[A-Za-z_]+(?:\.[A-Za-z_]+)+(?:\[.*\])?|[A-Z]+(?:_[A-Z0-9]+)+|/[\w./-]+|
-        \d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|\[.*""",
+        [a-z]+://\S*|[A-Za-z_]+(?:\.[A-Za-z_]+)+|[A-Za-z_.]+[\[(].*|[A-Z]+(?:_[A-Z0-9]+)+|/[\w./-]+|
+        \d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|[\[&].*""",
     re.VERBOSE,
 )
 _EXAMPLES = re.compile(r"your|tu_|example|ejemplo|placeholder|redacted|removed|anonymized|insert|dummy", re.IGNORECASE)
@@ -105,7 +105,9 @@ def _value(match: re.Match[str], *, plain_word: bool) -> tuple[int, int] | None:
     else:
         ended = ""
     alone = not match.group("rest").strip(" \t\r|,;.)]}>*\"'`\\")
-    if len(value) < 4 or value.lower() in _ORDINARY or _REFERENCE.fullmatch(value) or _EXAMPLES.search(value):
+    if len(value) < 4 or value.lower() in _ORDINARY or _EXAMPLES.search(value):
+        return None
+    if _REFERENCE.fullmatch(value) or _REFERENCE.fullmatch(value + ended):
         return None
     digits = any(character.isdigit() for character in value)
     letters = any(character.isalpha() for character in value)

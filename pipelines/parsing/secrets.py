@@ -53,6 +53,7 @@ _OWN = (
         r"[?&](?:sig|X-Amz-Signature|X-Goog-Signature)=([A-Za-z0-9%+/=_\-]{20,})",
         ("ig=", "ature="),
     ),
+    ("password in an address", r"://:([^\s:/@?#]{3,})@", ("://:",)),
     ("bearer token", r"\b[Bb]earer\s+([A-Za-z0-9_~+/\-][A-Za-z0-9._~+/\-]{18,}=*)", ("earer",)),
     ("basic authorization", r"\b[Aa]uthorization:\s*[Bb]asic\s+([A-Za-z0-9+/]{8,}={0,2})", ("uthorization:",)),
 )

@@ -25,7 +25,36 @@ def test_links_by_default() -> None:
     assert (document.text, document.links) == ("B", (Link("B", None, "embed"),))
 
 
-SECTIONS = "---\ntitle: S\n---\n# Top\n\nintro ^i1\n\n## One\n\n- a ^a1\n- b\n  - sub\n- c ^c1\n\n### Deep\n\ndeep\n\n## Two ^t2\n\ntwo\n\n| x |\n|---|\n| y |\n\n^tab\n"
+SECTIONS = """---
+title: S
+---
+# Top
+
+intro ^i1
+
+## One
+
+- a ^a1
+- b
+  - sub
+- c ^c1
+
+### Deep
+
+deep
+
+## Two ^t2
+
+two
+
+| x |
+|---|
+| y |
+
+^tab
+"""
+ONE = "## One\n\n- a\n- b\n  - sub\n- c\n\n### Deep\n\ndeep"
+TWO = "## Two\n\ntwo\n\n| x |\n| --- |\n| y |"
 
 
 @pytest.mark.parametrize(
@@ -33,12 +62,12 @@ SECTIONS = "---\ntitle: S\n---\n# Top\n\nintro ^i1\n\n## One\n\n- a ^a1\n- b\n  
     [
         (
             "",
-            "# Top\n\nintro\n\n## One\n\n- a\n- b\n  - sub\n- c\n\n### Deep\n\ndeep\n\n## Two\n\ntwo\n\n| x |\n| --- |\n| y |",
+            f"# Top\n\nintro\n\n{ONE}\n\n{TWO}",
         ),
-        ("#One", "## One\n\n- a\n- b\n  - sub\n- c\n\n### Deep\n\ndeep"),
-        ("#one", "## One\n\n- a\n- b\n  - sub\n- c\n\n### Deep\n\ndeep"),
+        ("#One", ONE),
+        ("#one", ONE),
         ("#One#Deep", "### Deep\n\ndeep"),
-        ("#Two", "## Two\n\ntwo\n\n| x |\n| --- |\n| y |"),
+        ("#Two", TWO),
         ("#^i1", "intro"),
         ("#^a1", "- a"),
         ("#^c1", "- c"),

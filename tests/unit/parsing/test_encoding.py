@@ -120,8 +120,7 @@ def test_a_binary_with_a_text_name_is_refused_by_what_it_is(data: bytes, kind: s
 def test_any_bytes_give_text_that_postgres_stores_or_a_plain_refusal(data: bytes) -> None:
     try:
         text = decode(data).text
-    except DocumentError as error:
-        assert str(error)
+    except DocumentError:
         return
     text.encode()
     assert "\x00" not in text

@@ -237,10 +237,25 @@ def test_the_result_does_not_depend_on_the_call() -> None:
 
 
 _PARTS = st.sampled_from(
-    ["# H", "## H2 ^id", "para *x*", "- item", "  - sub", "1. one", "> quote", "```", "~~~", "    code", "| a | b |", "|---|---|",
-     "%% c", "%%", "<!-- c", "-->", "<div>", "</div>", "$$", "[[link]]", "![[embed]]", "[^1]: note", "---", "===", "", "", "\t", "***",
-     "<<<<<<< A", "=======", ">>>>>>> B", "#tag", "^id", "[a]: b", "<script>", "- [ ] x", "+", "\\", "[^1]", "$x$", "ñandú ¿?"]
-)  # fmt: skip
+    [
+        *(
+            "# H",
+            "## H2 ^id",
+            "para *x*",
+            "- item",
+            "  - sub",
+            "1. one",
+            "> quote",
+            "```",
+            "~~~",
+            "    code",
+            "| a | b |",
+        ),
+        *("|---|---|", "%% c", "%%", "<!-- c", "-->", "<div>", "</div>", "$$", "[[link]]", "![[embed]]", "[^1]: note"),
+        *("---", "===", "", "", "\t", "***", "<<<<<<< A", "=======", ">>>>>>> B", "#tag", "^id", "[a]: b", "<script>"),
+        *("- [ ] x", "+", "\\", "[^1]", "$x$", "ñandú ¿?"),
+    ]
+)
 
 
 @given(st.lists(_PARTS, max_size=14).map("\n".join))
@@ -276,14 +291,14 @@ def test_the_commonmark_examples_lose_no_word(shared_data: Path) -> None:
     for example in examples:
         document = note(example["markdown"])
         check_blocks(document, example["markdown"].count("\n") + 1)
-        # Marks of code that are kept part words that a browser shows as one; so letters are compared where words differ.
+        # Marks of code that are kept part words that a browser shows as one: there, letters are compared.
         if Counter(seen_words(example["markdown"])) - Counter(re.findall(r"\w+", document.text)):
             assert "".join(seen_words(example["markdown"])) == "".join(re.findall(r"\w+", document.text)), example
 
 
 @pytest.mark.shared
 def test_every_shared_note_is_read_with_its_lines(shared_data: Path) -> None:
-    """Lines of a block hold the words that the file has at that line: at least 98.5 % of all lines, HTML and link marks included."""
+    """Lines of a block hold the words that the file has there: 98.5 % of all lines, with HTML and link marks."""
     lines = wrong = 0
     for folder in ("handbook", "help_vault", "glossary_en_es", "runbooks", "obsidian_export", "markdown_edge"):
         for path in sorted((shared_data / folder).rglob("*.md")):
