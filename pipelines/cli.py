@@ -213,6 +213,27 @@ def _connection() -> Iterator[Any]:
 
 
 @commands.command()
+@click.argument("source")
+@json_option
+def show(source: str, as_json: bool) -> None:
+    """What is stored of one document: state, dates, pages, warnings, links and backlinks."""
+    import unicodedata
+
+    from pipelines.storage import reports
+
+    with _connection() as connection:
+        found = reports.describe_source(connection, unicodedata.normalize("NFC", source))
+    if found is None:
+        raise click.UsageError(f"no document {source}: give its path relative to the vault, as citations show it")
+    if as_json:
+        _print_json({**found, "modified_at": found["modified_at"].isoformat()})
+        return
+    for name, value in found.items():
+        if value not in (None, [], {}, ""):
+            click.echo(f"{name:<14} {', '.join(map(str, value)) if isinstance(value, list) else value}")
+
+
+@commands.command()
 @json_option
 def doctor(as_json: bool) -> int:
     """Check what is installed, reachable, misconfigured or stale."""

@@ -36,7 +36,18 @@ def examine(settings: Settings) -> list[Finding]:
     """Look at everything; what fails is a finding, never an exception."""
     store = Store(settings)
     findings: list[Finding] = []
-    for look in (_packages, _vault, _database, _model, _ocr, _dagster, _coverage, _quarantine, _older_versions):
+    for look in (
+        _packages,
+        _vault,
+        _database,
+        _model,
+        _ocr,
+        _dagster,
+        _coverage,
+        _quarantine,
+        _older_versions,
+        _warnings,
+    ):
         findings += _guarded(look, store)
     return findings
 
@@ -147,6 +158,12 @@ def _quarantine(store: Store) -> Iterator[Finding]:
         failed = len(documents.quarantined(connection))
     if failed:
         yield Finding("warning", "quarantine", f"{failed} documents failed: see vaultline quarantine list")
+
+
+def _warnings(store: Store) -> Iterator[Finding]:
+    with store.database.connect() as connection:
+        for source, warning in reports.document_warnings(connection):
+            yield Finding("warning", source, warning)
 
 
 def _older_versions(store: Store) -> Iterator[Finding]:

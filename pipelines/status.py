@@ -8,6 +8,8 @@ from pipelines.settings import Settings
 from pipelines.storage import documents, ledger, reports
 from pipelines.vault.folders import folder_label
 
+_SHOWN = 10
+
 
 @dataclass(frozen=True)
 class Status:
@@ -19,6 +21,7 @@ class Status:
     folders: list[dict[str, Any]]
     generations: list[dict[str, Any]]
     quarantine: list[dict[str, Any]]
+    warnings: list[tuple[str, str]]
     last_run: dict[str, Any] | None
 
     def to_json(self) -> dict[str, Any]:
@@ -30,7 +33,6 @@ class Status:
             "folders": self.folders,
             "generations": self.generations,
             "quarantine": self.quarantine,
-            "last_run": self.last_run,
         }
 
     def to_text(self) -> str:
@@ -52,6 +54,9 @@ class Status:
             for row in self.folders
         ]
         lines += [f"quarantine  {row['source']}: {row['reason']}" for row in self.quarantine]
+        lines += [f"warning     {source}: {warning}" for source, warning in self.warnings[:_SHOWN]]
+        if len(self.warnings) > _SHOWN:
+            lines.append(f"            and {len(self.warnings) - _SHOWN} more warnings: see vaultline doctor")
         if self.last_run is not None:
             lines.append(f"last run    {self.last_run['started_at']}, {self.last_run['seconds']} s")
         return "\n".join(lines)
@@ -82,6 +87,7 @@ def read_status(settings: Settings) -> Status:
             ],
             generations=[{**row, "chunks": int(row["chunks"])} for row in reports.generation_report(connection)],
             quarantine=[{**row, "since": row["since"].isoformat()} for row in documents.quarantined(connection)],
+            warnings=reports.document_warnings(connection),
             last_run={
                 "run": runs[0]["dagster_run"],
                 "started_at": runs[0]["started_at"].isoformat(timespec="seconds"),

@@ -6,15 +6,16 @@ from pathlib import PurePosixPath
 import dagster as dg
 
 from pipelines.assets.parsed_text import parsed_text
-from pipelines.assets.stage import BATCH, DEFAULTS, stage
+from pipelines.assets.stage import BATCH, DEFAULTS, one_document, stage
 from pipelines.chunking.chunker import chunk
+from pipelines.errors import DocumentError
 from pipelines.figures import Work
 from pipelines.parsing.document import ParsedDocument
 from pipelines.parsing.locale import locale_for
 from pipelines.partitions import FOLDERS, ONE_RUN
 from pipelines.recipe import tokenizer
 from pipelines.resources.store import Store
-from pipelines.storage import generations, texts
+from pipelines.storage import documents, generations, texts
 from pipelines.storage.database import Connection
 from pipelines.storage.texts import Description, PendingChunks
 
@@ -29,7 +30,7 @@ from pipelines.storage.texts import Description, PendingChunks
     **DEFAULTS,
 )
 def chunks(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]) -> None:
-    figures = ("documents", "chunks", "added", "removed", "excluded", "empty")
+    figures = ("documents", "chunks", "added", "removed", "excluded", "empty", "failed")
     with stage(context, store, "chunks", figures=figures) as work, store.database.connect(autocommit=True) as conn:
         recipe = store.recipe
         while pending := texts.pending_chunks(
@@ -54,7 +55,13 @@ def _replace(store: Store, connection: Connection, item: PendingChunks, work: Wo
     chunked_from = f"{text_key}/{recipe.chunker}"
     made = None
     if item.chunked_from != chunked_from:
-        made = chunk(document, options=recipe.chunking, count_tokens=tokenizer().count)
+        try:
+            with one_document("chunker"):
+                made = chunk(document, options=recipe.chunking, count_tokens=tokenizer().count)
+        except DocumentError as error:
+            documents.quarantine(connection, item.id, stage="chunks", key=chunked_from, reason=str(error))
+            work.count(item.folder, failed=1)
+            return
     changes = texts.replace_document(
         connection,
         item,
@@ -65,6 +72,7 @@ def _replace(store: Store, connection: Connection, item: PendingChunks, work: Wo
     )
     if changes is None:
         return
+    documents.release(connection, item.id, "chunks")
     if document.excluded_reason is not None:
         generations.unpublish(connection, item.id)
     work.count(

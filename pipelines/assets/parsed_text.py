@@ -6,7 +6,7 @@ from pathlib import Path
 import dagster as dg
 
 from pipelines.assets.raw_files import raw_files
-from pipelines.assets.stage import BATCH, DEFAULTS, stage
+from pipelines.assets.stage import BATCH, DEFAULTS, one_document, stage
 from pipelines.errors import DocumentError
 from pipelines.parsing.document import ParsedDocument
 from pipelines.parsing.parser import parse
@@ -65,7 +65,8 @@ def _parse(store: Store, item: PendingParse) -> ParsedDocument:
     data = _read(store.vault, item)
     if is_lfs_pointer(data):
         raise DocumentError("a Git LFS pointer, not the content: run `git lfs pull` in the vault")
-    return parse(data, media_type=item.media_type, options=store.recipe.parsing)
+    with one_document("parser"):
+        return parse(data, media_type=item.media_type, options=store.recipe.parsing)
 
 
 def _read(vault: Path, item: PendingParse) -> bytes:

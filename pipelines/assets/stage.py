@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import dagster as dg
 
-from pipelines.errors import DatabaseError
+from pipelines.errors import DatabaseError, DocumentError
 from pipelines.figures import Work
 from pipelines.resources.store import Store
 from pipelines.storage import ledger
@@ -56,6 +56,17 @@ def stage(context: dg.AssetExecutionContext, store: Store, name: str, *, figures
         context.add_asset_metadata(
             {**{figure: own[figure] for figure in sorted({*figures, *own})}, **of_run}, partition_key=folder
         )
+
+
+@contextmanager
+def one_document(what: str) -> Iterator[None]:
+    """Make a fault of our own code cost one document, not the run: anything it raises becomes a DocumentError."""
+    try:
+        yield
+    except DocumentError:
+        raise
+    except Exception as error:
+        raise DocumentError(f"the {what} failed ({type(error).__name__}), which is a fault of Vaultline's") from error
 
 
 def _rate(figures: dict[str, int], seconds: float) -> dict[str, float]:

@@ -51,6 +51,17 @@ def made_by_older_versions(connection: Connection, *, parsers: Mapping[str, str]
     return [str(row[0]) for row in connection.execute(query("made_by_older_versions"), parameters)]
 
 
+def document_warnings(connection: Connection) -> list[tuple[str, str]]:
+    """What people should know of documents that were processed: (source, warning). Never text of a note."""
+    return [(str(source), str(warning)) for source, warning in connection.execute(query("document_warnings"))]
+
+
+def describe_source(connection: Connection, source: str) -> dict[str, Any] | None:
+    """Everything that is stored of one document but its text, or None."""
+    with connection.cursor(row_factory=dict_row) as cursor:
+        return cursor.execute(query("describe_source"), {"source": source}).fetchone()
+
+
 def progress(connection: Connection) -> dict[str, tuple[int, int]]:
     """Done and total of documents chunked, vectors made and documents published."""
     row = connection.execute(query("progress")).fetchone()

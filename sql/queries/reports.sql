@@ -93,3 +93,33 @@ JOIN unnest(%(media_types)s::text[], %(fingerprints)s::text[]) AS f(media_type, 
 WHERE d.chunked_from IS NOT NULL
   AND NOT d.chunked_from LIKE '%%/' || f.fingerprint || '/' || %(chunker)s
 ORDER BY d.source
+
+-- name: document_warnings
+-- What parsing warned of, pages that could not be read, and documents with text of which nothing can be found.
+WITH present AS (
+    SELECT d.id, d.source, p.body, p.content
+    FROM document d JOIN parsed p ON p.content_hash = d.content_hash
+    AND starts_with(d.chunked_from, p.content_hash || '/' || p.fingerprint || '/')
+    WHERE d.excluded IS NULL
+)
+SELECT source, warning FROM present, jsonb_array_elements_text(body -> 'warnings') AS warning
+UNION ALL
+SELECT source, 'has text but no passages' FROM present
+WHERE content ~ '\S' AND NOT EXISTS (SELECT FROM chunk c WHERE c.document_id = present.id)
+ORDER BY 1, 2
+
+-- name: describe_source
+SELECT s.source, s.state, s.reason, d.title, d.locale, d.folder, d.media_type, d.size, d.modified_at, d.modified_from,
+       d.commit_id, d.tags, d.properties, s.chunks, p.body ->> 'encoding' AS encoding,
+       coalesce(p.body -> 'warnings', '[]') AS warnings,
+       (SELECT jsonb_object_agg(origin, pages) FROM (
+            SELECT page ->> 'origin' AS origin, jsonb_agg(page -> 'number' ORDER BY page -> 'number') AS pages
+            FROM jsonb_array_elements(p.body -> 'pages') AS page GROUP BY 1) AS by_origin) AS pages,
+       (SELECT coalesce(jsonb_agg(coalesce(l.resolved, l.target) ORDER BY l.position), '[]')
+        FROM link l WHERE l.document_id = d.id) AS links,
+       (SELECT coalesce(jsonb_agg(DISTINCT f.source), '[]')
+        FROM link l JOIN document f ON f.id = l.document_id WHERE l.resolved = d.source) AS backlinks
+FROM document_status s JOIN document d USING (source)
+LEFT JOIN parsed p ON p.content_hash = d.content_hash
+    AND starts_with(d.chunked_from, p.content_hash || '/' || p.fingerprint || '/')
+WHERE s.source = %(source)s
