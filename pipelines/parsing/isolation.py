@@ -55,6 +55,7 @@ class _Worker:
         environment = {name: os.environ[name] for name in os.environ if name in ENVIRONMENT or name.startswith("LC_")}
         environment["PYTHONPATH"] = os.pathsep.join(filter(None, (package_root, environment.get("PYTHONPATH"))))
         environment["MALLOC_ARENA_MAX"] = "2"  # glibc otherwise keeps an arena of freed pages a thread
+        environment["ORT_DISABLE_TELEMETRY"] = "1"  # onnxruntime reports to its vendor as soon as it is imported
         # -P: the working directory may be the vault, and a file of the vault called json.py is not ours to run.
         self.process = subprocess.Popen(
             [sys.executable, "-P", "-m", "pipelines.parsing.isolation_worker", str(self.owner)],

@@ -9,7 +9,7 @@ import logging
 from importlib import util
 from typing import TYPE_CHECKING, Any
 
-from pipelines.parsing.ocr_reading import Reader, Reading, majority, ocr_line
+from pipelines.parsing.ocr_reading import Reader, Reading, majority, ocr_line, settle_sizes
 from pipelines.parsing.pdf_layout import Box
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def _read(engine: Any, samples: bytes, width: int, height: int) -> Reading:
     for text, score, box in zip(texts, scores, boxes, strict=True):
         if score >= LEAST_SCORE and text.strip():
             lines.append(ocr_line(text, _turn_within(box, page, width, height)))
-    return Reading(tuple(lines), page)
+    return Reading(settle_sizes(lines), page)
 
 
 def _canvas(samples: bytes, width: int, height: int) -> tuple["Picture", float]:

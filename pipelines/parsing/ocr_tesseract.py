@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from io import StringIO
 
-from pipelines.parsing.ocr_reading import Reader, Reading, ocr_line
+from pipelines.parsing.ocr_reading import Reader, Reading, ocr_line, settle_sizes
 from pipelines.parsing.pdf_layout import Line
 
 # ISO 639-1 codes that people write where Tesseract wants its own (ISO 639-2/T mostly).
@@ -142,7 +142,7 @@ def lines_of_table(table: str) -> tuple[tuple[Line, ...], float]:
         key = tuple(row[name] for name in ("block_num", "par_num", "line_num"))
         words.setdefault(key, []).append((text, left, top, left + width, top + height))
         sureness += confidence * sum(character.isalnum() for character in text)
-    return tuple(_line(found) for found in words.values()), sureness
+    return settle_sizes([_line(found) for found in words.values()]), sureness
 
 
 def _line(words: Iterable[tuple[str, float, float, float, float]]) -> Line:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipelines.parsing.document import Block, Page, PageOrigin, ParsedDocument
-from pipelines.parsing.pdf_layout import Paragraph
+from pipelines.parsing.pdf_layout import Paragraph, is_bullet
 from pipelines.parsing.pdf_metadata import believable_title, declared_date, properties_of
 from pipelines.parsing.pdf_text import join_lines, words_of
 
@@ -16,6 +16,7 @@ LEVEL_STEP = {"layer": 1.06, "ocr": 1.25}  # sizes closer than this are the same
 HEADING_CHARACTERS = 200
 HEADING_LINES = 3
 PARAGRAPH_BREAK = "\n\n"
+_CONTENTS = re.compile(r"(?:table of )?contents$|[ií]ndice$|contenidos?$|sumario$|sommaire$|inhalt", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +128,7 @@ class _Levels:
             and characters <= HEADING_CHARACTERS
             and len(paragraph.lines) <= HEADING_LINES
             and any(character.isalpha() for line in paragraph.lines for character in line)
+            and not is_bullet(paragraph.lines[0])
         )
 
     def _heading_sizes(self, pages: Sequence[PageText], measure: str) -> list[float]:
@@ -164,9 +166,15 @@ def _key(title: str) -> str:
 
 
 def _first_heading(text: str, blocks: Sequence[Block], pages: Sequence[Page]) -> str | None:
-    """The first level-1 heading of the first page that has text, where a document's title stands."""
-    end = next((page.end for page in pages if page.end > page.start), 0)
-    return next((text[one.start : one.end] for one in blocks if one.level == 1 and one.end <= end), None)
+    """The first level-1 heading of the first page that has text, where a document's title stands.
+
+    Not from OCR, whose sizes are too rough to tell a title from a logo; and a table of contents names no document.
+    """
+    page = next((page for page in pages if page.end > page.start), None)
+    if page is None or page.origin == "ocr":
+        return None
+    top = (text[one.start : one.end] for one in blocks if one.level == 1 and one.end <= page.end)
+    return next((heading for heading in top if not _CONTENTS.match(heading)), None)
 
 
 def warnings_of(pages: Sequence[PageText], about: Mapping[str, Any]) -> list[str]:

@@ -12,11 +12,13 @@ Box = tuple[float, float, float, float]
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A piece of text on one baseline. `size` is the font's size in the unit of the box."""
+    """A piece of text on one baseline. `size` is the font's size in the unit of the box; `pieces` counts what stood
+    apart on it, such as the cells of a row."""
 
     text: str
     box: Box
     size: float
+    pieces: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +131,7 @@ def _join_row(row: list[Line]) -> Line:
     boxes = [line.box for line in row]
     whole = (min(b[0] for b in boxes), min(b[1] for b in boxes), max(b[2] for b in boxes), max(b[3] for b in boxes))
     largest = max(row, key=lambda line: len(line.text))
-    return replace(largest, text=" ".join(line.text for line in row), box=whole)
+    return replace(largest, text=" ".join(line.text for line in row), box=whole, pieces=len(row))
 
 
 def _divide(column: list[Line]) -> list[Paragraph]:
@@ -149,8 +151,8 @@ def _divide(column: list[Line]) -> list[Paragraph]:
 
 
 def _step(first: Line, second: Line) -> float:
-    """Distance between two baselines in font sizes."""
-    return (second.box[3] - first.box[3]) / max(first.size, 1e-6)
+    """Distance between two lines in font sizes; by their middles, since OCR's boxes end with or without descenders."""
+    return (_middle(second) - _middle(first)) / max(first.size, 1e-6)
 
 
 def _same_size(first: Line, second: Line) -> bool:
@@ -166,8 +168,13 @@ def _paragraph(lines: list[Line], right: float) -> Paragraph:
 
 def _has_wrapped(line: Line, following: Line, right: float) -> bool:
     """Whether the next line's first word had no room on this one, so that the break means nothing."""
-    if _BULLET.match(following.text):
+    if is_bullet(following.text) or (line.pieces > 1 and following.pieces > 1):
         return False
     character = (line.box[2] - line.box[0]) / max(len(line.text), 1)
     word = following.text.split(" ", 1)[0]
     return line.box[2] + character * (min(len(word), 20) + WRAP_SLACK) >= right
+
+
+def is_bullet(text: str) -> bool:
+    """Whether a line begins an item of a list."""
+    return _BULLET.match(text) is not None

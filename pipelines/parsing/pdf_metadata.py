@@ -39,7 +39,9 @@ def believable_title(title: object) -> str | None:
     if len(title) < 3 or len(title) > 300 or _WHOLE_JUNK.match(title):
         return None
     match = _PROGRAM_TITLE.match(title)
-    if match and (len(title) <= len(match[0]) + 4 or match[0].lower().startswith(("microsoft", "adobe", "powerpoint"))):
+    if match and (
+        len(title) <= len(match[0]) + 4 or match[0].lower().startswith(("microsoft", "adobe", "powerpoint", "untitled"))
+    ):
         return None
     if "_" in title and " " not in title:  # a file name without its ending
         return None

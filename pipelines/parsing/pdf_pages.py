@@ -5,6 +5,7 @@ then OCR of the pages that need it. Each page is sent as soon as it is known; a 
 twice. `working` says which page a crash has to be blamed on.
 """
 
+import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
@@ -114,6 +115,9 @@ def page_message(
 
 def open_document(data: bytes) -> "pymupdf.Document":
     """Open a PDF and make sure that its pages can be reached. Raises DocumentError with the plain reason."""
+    # PyMuPDF 2 loads a layout model and onnxruntime with itself where they are installed: half a second and 75 MB.
+    for unused in ("pymupdf.layout", "pymupdf4llm"):
+        sys.modules.setdefault(unused, None)  # type: ignore[arg-type]
     import pymupdf
 
     pymupdf.TOOLS.mupdf_display_errors(False)
@@ -187,7 +191,7 @@ def layer_lines(page: "pymupdf.Page") -> list[tuple[Line, int]]:
             text = "".join(span["text"] for span in line["spans"])
             if not text.strip():
                 continue
-            size = max(span["size"] for span in line["spans"] if span["text"].strip())
+            size = max(line["spans"], key=lambda span: len(span["text"].strip()))["size"]  # a bullet is no measure
             direction = pymupdf.Point(line["dir"]) * pymupdf.Matrix(matrix.a, matrix.b, matrix.c, matrix.d, 0, 0)
             box = pymupdf.Rect(line["bbox"]) * matrix
             lines.append((Line(text, (box.x0, box.y0, box.x1, box.y1), size), quarter_turns(direction.x, direction.y)))

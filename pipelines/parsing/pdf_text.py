@@ -26,8 +26,7 @@ DROPPED = re.compile(
 # Fonts of TeX's old encodings draw an accent and a letter as two characters, the accent on either side.
 ACCENTS = {"´": "\u0301", "¨": "\u0308", "ˆ": "\u0302", "˜": "\u0303", "¸": "\u0327", "ˇ": "\u030c", "˘": "\u0306",
            "˚": "\u030a", "˙": "\u0307", "˛": "\u0328", "˝": "\u030b"}  # fmt: skip
-_ACCENT_AFTER = re.compile(rf"([^\W\d_])([{''.join(ACCENTS)}])")
-_ACCENT_BEFORE = re.compile(rf"([{''.join(ACCENTS)}]) ?([^\W\d_])")
+_ACCENTED = re.compile(rf"([^\W\d_]?)([{''.join(ACCENTS)}])( ?[^\W\d_]|)")
 _CID = re.compile(r"\(cid:\d+\)")
 _JUNK = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f\ufffd\ue000-\uf8ff\U000f0000-\U0010ffff]")
 JUNK_SHARE = 0.2
@@ -57,15 +56,27 @@ def _is_folded(character: str) -> bool:
 
 
 def _join_accents(text: str) -> str:
-    """`constara´` and `n˜` with their letter, where the pair is a letter that exists; otherwise as it was."""
+    """`constara´`, `n˜` and `´ındice` with their letter, where the pair is a letter that exists."""
+    return _ACCENTED.sub(lambda found: _place_accent(found[1], found[2], found[3]), text)
 
-    def compose(letter: str, accent: str) -> str | None:
-        letter = {"ı": "i", "ȷ": "j"}.get(letter, letter)
-        composed = unicodedata.normalize("NFC", letter + ACCENTS[accent])
-        return composed if len(composed) == 1 else None
 
-    text = _ACCENT_AFTER.sub(lambda pair: compose(pair[1], pair[2]) or pair[0], text)
-    return _ACCENT_BEFORE.sub(lambda pair: compose(pair[2], pair[1]) or pair[0], text)
+def _place_accent(before: str, accent: str, after: str) -> str:
+    """The accent on one of its neighbours: a dotless i waits for one; else letters of Spanish and French come first."""
+    follower = after.strip()
+    if follower and ACCENTS[accent] in unicodedata.normalize("NFD", follower):
+        return before + follower  # drawn twice
+    first, second = _compose(before, accent), _compose(follower, accent)
+    if second is not None and (follower in "ıȷ" or first is None or (first > "ÿ" and second <= "ÿ")):
+        return before + second
+    if first is not None:
+        return first + after
+    return before + accent + after
+
+
+def _compose(letter: str, accent: str) -> str | None:
+    letter = {"ı": "i", "ȷ": "j"}.get(letter, letter)
+    composed = unicodedata.normalize("NFC", letter + ACCENTS[accent])
+    return composed if letter and len(composed) == 1 else None
 
 
 def junk_share(text: str) -> float:
