@@ -233,7 +233,23 @@ def test_clocks_that_disagree(repository: Repository) -> None:
     assert hours(repository) == {"b.md": 5}
 
 
-@pytest.mark.parametrize("seed", range(6))
+def test_clocks_that_disagree_on_branches(repository: Repository) -> None:
+    """By dates alone git would show the first commit before the branch that renames its file."""
+    repository.write("a.md", "text")
+    repository.commit(at=at(80))
+    repository.git("checkout", "--quiet", "-b", "branch")
+    repository.write("c.md")
+    repository.commit(at=at(5))
+    repository.git("mv", "a.md", "b.md")
+    repository.commit(at=at(10))
+    repository.git("checkout", "--quiet", "main")
+    repository.write("d.md")
+    repository.commit(at=at(90))
+    repository.git("merge", "--quiet", "--no-edit", "branch", at=at(95))
+    assert hours(repository) == {"b.md": 80, "c.md": 5, "d.md": 90}
+
+
+@pytest.mark.parametrize("seed", range(4))
 def test_any_history_of_edits_renames_copies_and_deletions(repository: Repository, seed: int) -> None:
     """A model that knows the right date of each file, against one pass over what git recorded."""
     chance = random.Random(seed)

@@ -63,7 +63,7 @@ def left_out(ignores: Ignores, path: str) -> bool:
     )
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(lines=st.lists(PATTERN, min_size=1, max_size=6))
 def test_gitignore_means_what_git_says(repository: Repository, lines: list[str]) -> None:
     for path in PATHS:
@@ -80,6 +80,13 @@ def test_gitignore_means_what_git_says(repository: Repository, lines: list[str])
     by_git = {path for path in answer.stdout.decode().split("\0") if path}
     ignores, _warnings = Ignores().with_file(b".gitignore", text.encode(), folder="")
     assert {path for path in PATHS if left_out(ignores, path)} == by_git
+
+
+def test_a_folder_that_is_taken_in_does_not_take_in_what_it_holds(vault: Vault) -> None:
+    for name in ["foo/keep.md", "foo/x.md", "bar/keep.md", "keep.md"]:
+        vault.write(name)
+    vault.write(".gitignore", "*\n!foo/\n!keep.md\n")
+    assert vault.readable() == ["foo/keep.md", "keep.md"]
 
 
 def test_ignore_files_count_from_their_own_folder_and_the_deepest_wins(vault: Vault) -> None:

@@ -3,6 +3,7 @@
 # Paths are bytes here, which pathlib does not take.
 # ruff: noqa: PTH102, PTH103, PTH104, PTH106, PTH108, PTH116, PTH120, PTH208
 
+import contextlib
 import os
 import socket
 import threading
@@ -16,6 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pipelines.errors import VaultUnavailable
+from pipelines.vault.file_problems import Placeholders
 from pipelines.vault.rules import ScanRules, media_types
 from pipelines.vault.scan import SOURCE_LIMIT, FoundFile, Scan, scan
 from tests.unit.vault.conftest import Vault
@@ -370,6 +372,21 @@ def test_placeholders_are_known_where_every_file_is_one_and_where_they_are_small
     assert list(vault.problems()) == ["small.md"]
 
 
+def status(*, size: int, blocks: int, device: int) -> os.stat_result:
+    return os.stat_result((0o100644, 1, device, 1, 0, 0, size, 0, 0, 0), {"st_blocks": blocks})
+
+
+def test_blocks_tell_only_where_the_file_system_reports_them() -> None:
+    """Network file systems exist that report none for anything; small files may live in the inode."""
+    placeholders = Placeholders(b"/nowhere/")
+    placeholders.look(b"a.md", status(size=5000, blocks=8, device=1))
+    placeholders.look(b"evicted.md", status(size=5000, blocks=0, device=1))
+    placeholders.look(b"inline.md", status(size=100, blocks=0, device=1))
+    placeholders.look(b"empty.md", status(size=0, blocks=0, device=1))
+    placeholders.look(b"network.md", status(size=5000, blocks=0, device=2))
+    assert [path for path, _problem in placeholders.found()] == [b"evicted.md"]
+
+
 def test_a_note_that_icloud_evicted_is_not_gone(vault: Vault) -> None:
     vault.write(".Reunión.md.icloud", b"bplist00")
     vault.write(".foto.png.icloud", b"bplist00")
@@ -379,6 +396,29 @@ def test_a_note_that_icloud_evicted_is_not_gone(vault: Vault) -> None:
     vault.write("sub/.vaultignore", "left out.md")
     assert vault.readable() == ["both.md"]
     assert vault.problems() == {"Reunión.md": "only in iCloud: download it to this machine"}
+
+
+def test_what_vanishes_after_the_listing_is_gone_and_a_folder_is_unknown(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """B31 e. A folder that vanishes may have moved to where this scan has been already: nothing below it is deleted."""
+    vault.write("a.md")
+    vault.write("gone.md")
+    vault.write("folder/b.md")
+    real = os.scandir
+
+    def scandir(path: bytes) -> contextlib.nullcontext[list[os.DirEntry[bytes]]]:
+        with real(path) as listing:
+            entries = list(listing)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(vault.path("gone.md"))
+            os.rename(vault.path("folder"), vault.path("../elsewhere"))
+        return contextlib.nullcontext(entries)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    scan = vault.scan()
+    assert list(scan.files) == ["a.md"]
+    assert scan.unreadable_folders == ("folder",)
 
 
 def test_a_scan_works_while_files_come_and_go(vault: Vault) -> None:
