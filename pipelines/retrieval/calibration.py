@@ -13,6 +13,10 @@ from pipelines.retrieval.fusion import Scored
 from pipelines.storage.generations import Generation
 
 VERSION = 1
+
+ANSWERED_FROM = 0.5
+"""Confidence from which a question counts as answered."""
+
 ANY = "*"
 """Language of questions that do not show theirs."""
 

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pipelines.errors import EmbeddingError, GenerationNotFound, NoActiveGeneration
 from pipelines.parsing.document import Json
-from pipelines.retrieval.calibration import Calibration
+from pipelines.retrieval.calibration import ANSWERED_FROM, Calibration
 from pipelines.retrieval.fusion import Scored, spread
 from pipelines.retrieval.gather import Gathered, gather
 from pipelines.retrieval.passage import Passage, SearchResult
@@ -26,11 +26,14 @@ from pipelines.storage.search import PassageRow
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What one transaction gave."""
+    """What one transaction gave. `failure` says why the vector leg is missing, if it is."""
 
+    generation: Generation
     passages: tuple[Passage, ...]
     confidence: float
     gathered: Gathered
+    ranked: tuple[Scored, ...]
+    failure: str | None = None
 
 
 _NOTHING = "nothing was found"
@@ -64,12 +67,15 @@ class Searcher:
         source: str | None = None,
         mode: str = "hybrid",
         generation: int | None = None,
+        always: bool = False,
     ) -> SearchResult:
         """The passages that answer a question, best first; see `question.ask` for the parameters.
 
-        Raises InvalidQuery, NoActiveGeneration, DatabaseError. A provider that fails costs the vector leg, and the
-        result's `reason` says so; with mode "vector" there is no other leg, and EmbeddingError is raised. `generation`
-        asks a live generation by number instead of the active one.
+        `generation` asks a live generation by number instead of the active one. With `always`, passages that are not
+        good enough are returned all the same, for evaluations; `answered` stays honest.
+
+        Raises InvalidQuery, NoActiveGeneration, GenerationNotFound, DatabaseError. A provider that fails costs the
+        vector leg, and `reason` says so; with mode "vector" there is no other leg, and EmbeddingError is raised.
         """
         started = time.perf_counter()
         question = ask(
@@ -85,33 +91,38 @@ class Searcher:
             mode=mode,
             most=self._settings.search_max_characters,
         )
+        found = self.consider(question, generation=generation)
+        answered = bool(found.passages) and found.confidence >= ANSWERED_FROM
+        notices = [question.notice, found.failure]
+        if not found.gathered.worded and question.mode != "vector":
+            notices.append("the question has no words to look for: answered by meaning alone")
+        if not answered:
+            notices.append(_NOT_GOOD_ENOUGH if found.passages else _NOTHING)
+        return SearchResult(
+            query=query,
+            answered=answered,
+            reason="; ".join(notice for notice in notices if notice) or None,
+            generation=found.generation.id,
+            model=found.generation.model,
+            results=found.passages if answered or always else (),
+            seconds=time.perf_counter() - started,
+            confidence=found.confidence,
+        )
+
+    def consider(self, question: Question, *, generation: int | None = None, everything: bool = False) -> Found:
+        """What both legs find and how it is ranked, in one transaction; `everything` makes all candidates passages."""
         asked = self._known if generation is None and self._known is not None else self._look_up(generation)
         while True:
             vector, failure = self._embed(asked, question)
             with storage.reading(self._database) as connection:
                 present = _generation(connection, generation)
                 if present.id == asked.id:
-                    found = self._find(connection, present, question, vector)
+                    found = self._find(connection, present, question, vector, everything=everything)
                     break
             asked = present  # switched while the question was being embedded: its vector is of another space
         if generation is None:
             self._known = asked
-        answered = bool(found.passages) and found.confidence >= 0.5
-        notices = [question.notice, failure]
-        if not found.gathered.worded and question.mode != "vector":
-            notices.append("the question has no words to look for: answered by meaning alone")
-        if not answered:
-            notices.append(_NOTHING if not found.passages else _NOT_GOOD_ENOUGH)
-        return SearchResult(
-            query=query,
-            answered=answered,
-            reason="; ".join(notice for notice in notices if notice) or None,
-            generation=asked.id,
-            model=asked.model,
-            results=found.passages if answered else (),
-            seconds=time.perf_counter() - started,
-            confidence=found.confidence,
-        )
+        return replace(found, failure=failure)
 
     def close(self) -> None:
         """Give back the model and the connections."""
@@ -138,16 +149,18 @@ class Searcher:
         generation: Generation,
         question: Question,
         vector: NDArray[np.float32] | None,
+        *,
+        everything: bool,
     ) -> Found:
         settings = self._settings
         gathered = gather(connection, generation, question, vector, settings)
         trust = Calibration.of_generation(generation).of(gathered.language)
         ranked = rank(gathered, question, trust, settings)
         confidence = trust.confidence(ranked, embedded=gathered.embedded, worded=gathered.worded)
-        kept = spread(ranked, k=question.k, per_document=settings.search_per_document)
+        kept = ranked if everything else spread(ranked, k=question.k, per_document=settings.search_per_document)
         rows = storage.passages(connection, generation, [item.candidate.id for item in kept])
         passages = tuple(to_passage(rows[item.candidate.id], item) for item in kept)
-        return Found(passages, confidence, gathered)
+        return Found(generation, passages, confidence, gathered, tuple(ranked))
 
 
 def to_passage(row: PassageRow, item: Scored) -> Passage:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import cast
 
@@ -39,9 +39,9 @@ class Filters:
     source: str | None = None
 
     @property
-    def empty(self) -> bool:
-        """Whether every row passes."""
-        return self == Filters()
+    def narrow(self) -> bool:
+        """Whether rows may be left out inside a locale. A locale alone is no filter: it has its own index."""
+        return replace(self, locale=None) != Filters()
 
     def parameters(self) -> dict[str, object]:
         """Parameters of the statement `filters`."""
@@ -143,12 +143,12 @@ def vector_candidates(
     indexed = indexed_locales(connection, generation)
     if filters.locale is not None:
         indexed &= {filters.locale}
-    if indexed and not filters.empty:
+    if indexed and filters.narrow:
         left = _count_filtered(connection, generation, parameters)
         if left <= EXACT_FILTERED:
             indexed = frozenset()
     found = _nearest(connection, generation, parameters, indexed)
-    if indexed and not filters.empty and len(found) < limit:
+    if indexed and filters.narrow and len(found) < limit:
         found = _nearest(connection, generation, parameters, frozenset())  # the scan's bounds ended it too early
     return found
 
