@@ -1,7 +1,7 @@
 """What the settings want of every stage, as options and fingerprints: the right-hand side of "is this row pending?"."""
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Self, get_args
 
@@ -41,6 +41,12 @@ class Recipe:
             describer=hashlib.blake2b(described.encode(), digest_size=4).hexdigest(),
             default_locale=settings.default_locale,
         )
+
+    def beside(self, notes: str) -> Self:
+        """The same for notes whose text depends on all notes, of which `notes` is a digest."""
+        both = f"{self.parsers['markdown']}/{notes}"
+        fingerprint = hashlib.blake2b(both.encode(), digest_size=8).hexdigest()
+        return replace(self, parsers={**self.parsers, "markdown": fingerprint})
 
 
 @cache

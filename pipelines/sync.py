@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from pipelines.errors import EmbeddingError, UsageError, VaultlineError
+from pipelines.errors import EmbeddingError, ModelChanged, SettingsError, UsageError, VaultlineError
 from pipelines.generations.lifecycle import Due, due
 from pipelines.generations.report import migration_line
 from pipelines.intake.look import Look, look, refresh_dates, settle
@@ -140,11 +140,11 @@ def sync(
         todo = plan(store, connection, folders=folders, full=full, allow_deletes=allow_deletes)
     runs: list[str] = []
     if not dry_run and todo.notice is None:
-        failure: EmbeddingError | None = None
+        failure: VaultlineError | None = None
         try:
             if todo.folders:
                 runs += _run(store, todo, full=full, allow_deletes=allow_deletes)
-        except EmbeddingError as error:
+        except (EmbeddingError, ModelChanged, SettingsError) as error:
             failure = error  # perhaps for good: the way to another provider must stay open
         if failure is None or _serves(store):
             runs += _build(store, _present(todo), folders, seconds=build_seconds)
@@ -239,9 +239,11 @@ def _execute(
 
 def _own_error(error: BaseException | None) -> VaultlineError | None:
     """Our error inside what Dagster wrapped around it."""
-    while error is not None:
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:  # Dagster links errors in circles
         if isinstance(error, VaultlineError):
             return error
+        seen.add(id(error))
         error = error.__cause__ or error.__context__
     return None
 

@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 import dagster as dg
 
 from pipelines.assets.parsed_text import parsed_text
-from pipelines.assets.stage import BATCH, DEFAULTS, one_document, stage
+from pipelines.assets.stage import BATCH, GROUP, OWNERS, one_document, stage
 from pipelines.chunking.chunker import chunk
 from pipelines.errors import DocumentError
 from pipelines.figures import Work
@@ -27,7 +27,8 @@ from pipelines.storage.texts import Description, PendingChunks
     kinds={"python"},
     code_version="1",
     description="Passages of every document with section, lines and pages; title, locale, tags, properties and links.",
-    **DEFAULTS,
+    group_name=GROUP,
+    owners=OWNERS,
 )
 def chunks(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]) -> None:
     figures = ("documents", "chunks", "added", "removed", "excluded", "empty", "failed")

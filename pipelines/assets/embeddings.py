@@ -8,7 +8,7 @@ import dagster as dg
 
 from pipelines.assets.chunks import chunks
 from pipelines.assets.scope import ScopeConfig
-from pipelines.assets.stage import DEFAULTS, stage
+from pipelines.assets.stage import GROUP, OWNERS, stage
 from pipelines.embedding.batches import embed_in_batches
 from pipelines.embedding.prices import price_per_million
 from pipelines.embedding.protocol import Embedder, Embeddings, Role
@@ -44,7 +44,8 @@ _LEAVE_ALONE = 600.0  # seconds that edits do not wait again for a provider that
     kinds={"python"},
     code_version="1",
     description="A vector for every distinct chunk text under every live generation's model.",
-    **DEFAULTS,
+    group_name=GROUP,
+    owners=OWNERS,
 )
 def embeddings(
     context: dg.AssetExecutionContext,
@@ -69,7 +70,7 @@ def embeddings(
             try:
                 model = embedder.of(generation, store.settings, patient=target.must)
                 price = price_per_million(generation.model, store.settings)
-                run = EmbeddingRun(connection, target, model, store.budget, price, context.run_id, deadline)
+                run = EmbeddingRun(connection, target, model, store.budget, price, context.run.run_id, deadline)
                 embed_pending(run, work)
                 states.put_problem(connection, generation.id, None)
             except VaultlineError as error:
@@ -78,7 +79,7 @@ def embeddings(
                 states.put_problem(connection, generation.id, str(error))
                 if target.must:
                     failures.append(error)
-        for row in states.spending(connection, context.run_id):
+        for row in states.spending(connection, context.run.run_id):
             work.extra[f"generation {row['generation_id']} tokens"] = row["tokens"]
             work.extra[f"generation {row['generation_id']} cost_usd"] = round(row["cost_usd"], 6)
         work.extra["cost_usd"] = round(store.budget.cost, 6)

@@ -4,7 +4,7 @@ import dagster as dg
 
 from pipelines.assets.embeddings import embeddings
 from pipelines.assets.scope import ScopeConfig
-from pipelines.assets.stage import BATCH, DEFAULTS, stage
+from pipelines.assets.stage import BATCH, GROUP, OWNERS, stage
 from pipelines.figures import Work
 from pipelines.generations.scope import Target, publishing_order, targets
 from pipelines.partitions import FOLDERS, ONE_RUN
@@ -22,7 +22,8 @@ from pipelines.storage.generations import Generation
     kinds={"postgres"},
     code_version="1",
     description="Rows of every live generation's pgvector table; readers see a document's old rows or its new ones.",
-    **DEFAULTS,
+    group_name=GROUP,
+    owners=OWNERS,
 )
 def knowledge(context: dg.AssetExecutionContext, config: ScopeConfig, store: dg.ResourceParam[Store]) -> None:
     figures = ("documents", "added", "removed")

@@ -4,7 +4,7 @@ import dagster as dg
 from pydantic import Field
 
 from pipelines.assets.knowledge import knowledge
-from pipelines.assets.stage import DEFAULTS, stage
+from pipelines.assets.stage import GROUP, OWNERS, stage
 from pipelines.assets.upkeep import resolve_changed_links, tidy
 from pipelines.figures import Work
 from pipelines.generations import gate, promotion
@@ -43,7 +43,8 @@ class PromotionConfig(dg.Config):
         for name in gate.CHECKS
     ],
     description="The generation that search reads, and the view `knowledge` on it.",
-    **DEFAULTS,
+    group_name=GROUP,
+    owners=OWNERS,
 )
 def live_index(
     context: dg.AssetExecutionContext,

@@ -1,14 +1,17 @@
 """parsed_text: bytes -> readable text and structure, once a content."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import dagster as dg
 
+from pipelines.assets.embeds import embed_resolver
 from pipelines.assets.raw_files import raw_files
-from pipelines.assets.stage import BATCH, DEFAULTS, one_document, stage
+from pipelines.assets.stage import BATCH, GROUP, OWNERS, one_document, stage
 from pipelines.errors import DocumentError
 from pipelines.parsing.document import ParsedDocument
+from pipelines.parsing.options import ParseOptions
 from pipelines.parsing.parser import parse
 from pipelines.partitions import FOLDERS, ONE_RUN
 from pipelines.resources.store import Store
@@ -25,21 +28,23 @@ from pipelines.vault.folders import folder_of
     kinds={"python"},
     code_version="1",
     description="Text, structure and pages of every content, with what must stay out already taken out.",
-    **DEFAULTS,
+    group_name=GROUP,
+    owners=OWNERS,
 )
 def parsed_text(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]) -> None:
     figures = ("parsed", "failed", "ocr_pages")
     with stage(context, store, "parsed_text", figures=figures) as work, store.database.connect(autocommit=True) as conn:
         unread: set[int] = set()
+        recipe, resolve_embed = store.recipe, embed_resolver(store)
         while pending := [
             item
-            for item in texts.pending_parses(conn, folders=work.folders, parsers=store.recipe.parsers, limit=BATCH)
+            for item in texts.pending_parses(conn, folders=work.folders, parsers=recipe.parsers, limit=BATCH)
             if item.id not in unread
         ]:
             with conn.transaction():
                 for item in pending:
                     try:
-                        document = _parse(store, item)
+                        document = _parse(_read(store.vault, item), item, recipe.parsing, resolve_embed)
                     except _Unread as error:
                         unread.add(item.id)
                         # Not this content's fault: the key is no content, so that the next run tries again.
@@ -61,12 +66,13 @@ class _Unread(DocumentError):
     """The file is not now what the scan saw."""
 
 
-def _parse(store: Store, item: PendingParse) -> ParsedDocument:
-    data = _read(store.vault, item)
+def _parse(
+    data: bytes, item: PendingParse, options: ParseOptions, resolve_embed: Callable[[str], str | None] | None
+) -> ParsedDocument:
     if is_lfs_pointer(data):
         raise DocumentError("a Git LFS pointer, not the content: run `git lfs pull` in the vault")
     with one_document("parser"):
-        return parse(data, media_type=item.media_type, options=store.recipe.parsing)
+        return parse(data, media_type=item.media_type, options=options, resolve_embed=resolve_embed)
 
 
 def _read(vault: Path, item: PendingParse) -> bytes:

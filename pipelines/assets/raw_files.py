@@ -2,7 +2,7 @@
 
 import dagster as dg
 
-from pipelines.assets.stage import DEFAULTS, stage
+from pipelines.assets.stage import GROUP, OWNERS, stage
 from pipelines.intake.apply import take_in
 from pipelines.partitions import FOLDERS, ONE_RUN
 from pipelines.resources.store import Store
@@ -21,7 +21,8 @@ class RawFilesConfig(dg.Config):
     kinds={"file"},
     code_version="1",
     description="Files of the vault, compared with what is known of them: added, changed, moved, deleted, left out.",
-    **DEFAULTS,
+    group_name=GROUP,
+    owners=OWNERS,
 )
 def raw_files(context: dg.AssetExecutionContext, config: RawFilesConfig, store: dg.ResourceParam[Store]) -> None:
     with stage(context, store, "raw_files", figures=("seen", "added", "changed", "moved", "deleted")) as work:

@@ -18,11 +18,6 @@ OWNERS = ["team:knowledge"]
 BATCH = 64
 """Documents a transaction: a killed run loses at most this many documents' work of a stage."""
 
-DEFAULTS = {
-    "group_name": GROUP,
-    "owners": OWNERS,
-}
-
 
 @contextmanager
 def stage(context: dg.AssetExecutionContext, store: Store, name: str, *, figures: Sequence[str]) -> Iterator[Work]:
@@ -43,7 +38,7 @@ def stage(context: dg.AssetExecutionContext, store: Store, name: str, *, figures
         filled = {figure: work.total[figure] for figure in {*figures, *work.total}}
         noted: dict[str, float] = {**filled, **work.extra}
         with contextlib.suppress(DatabaseError), store.database.connect() as connection:
-            ledger.record(connection, run=context.run_id, stage=name, folders=folders, figures=noted, seconds=seconds)
+            ledger.record(connection, run=context.run.run_id, stage=name, folders=folders, figures=noted, seconds=seconds)
     of_run = {
         "run seconds": seconds,
         **_rate(filled, seconds),

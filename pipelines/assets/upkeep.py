@@ -15,13 +15,13 @@ def resolve_changed_links(store: Store, work: Work) -> None:
         if state == documents.get_fact(connection, "links_resolved"):
             return
         known = frozenset(documents.known_documents(connection))
-        stored = texts.all_links(connection)
         by_source: dict[str, list[texts.StoredLink]] = {}
-        for link in stored:
+        for link in texts.all_links(connection):
             by_source.setdefault(link.source, []).append(link)
         changed = []
-        for source, links in by_source.items():
-            for link, (_, target) in zip(links, resolve_links(source, links, known), strict=True):
+        for source, stored in by_source.items():
+            leads = resolve_links(source, [link.link for link in stored], known)
+            for link, (_, target) in zip(stored, leads, strict=True):
                 if target != link.resolved:
                     changed.append((link.document_id, link.position, target))
         texts.resolve_links(connection, changed)

@@ -7,6 +7,7 @@ from pipelines.errors import VaultUnavailable
 from pipelines.generations.budget import Budget
 from pipelines.recipe import Recipe
 from pipelines.settings import Settings
+from pipelines.storage import texts
 from pipelines.storage.database import Database
 from pipelines.storage.migrations import migrate
 
@@ -24,9 +25,21 @@ class Store:
         migrate(database)
         return database
 
-    @cached_property
+    @property
     def recipe(self) -> Recipe:
-        """Options and fingerprints of the text stages."""
+        """Options and fingerprints of the text stages.
+
+        Where embeds are put in place, a note's text depends on other notes, and so does what is wanted of it: then this
+        asks the database, and any change of any note has every note parsed (not embedded) again.
+        """
+        recipe = self._recipe
+        if not recipe.parsing.resolve_embeds:
+            return recipe
+        with self.database.connect() as connection:
+            return recipe.beside(texts.notes_digest(connection))
+
+    @cached_property
+    def _recipe(self) -> Recipe:
         return Recipe.from_settings(self.settings)
 
     @cached_property

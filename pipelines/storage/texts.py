@@ -4,13 +4,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
 from pipelines.chunking.chunk import Chunk
-from pipelines.parsing.document import Block, Json, Link, Page, ParsedDocument
+from pipelines.parsing.document import Block, Json, Link, MediaType, Page, ParsedDocument
 from pipelines.storage.database import Connection
 from pipelines.storage.queries import query
 
@@ -22,7 +22,7 @@ class PendingParse:
     id: int
     source: str
     disk_path: bytes
-    media_type: str
+    media_type: MediaType
     content_hash: str
     fingerprint: str
     size: int
@@ -78,8 +78,13 @@ class StoredLink:
     position: int
     target: str
     anchor: str | None
-    kind: str
+    kind: Literal["wikilink", "embed", "markdown"]
     resolved: str | None
+
+    @property
+    def link(self) -> Link:
+        """The link as it was written."""
+        return Link(self.target, self.anchor, self.kind)
 
 
 def pending_parses(
@@ -118,6 +123,17 @@ def _parsed(body: Any, content: str) -> ParsedDocument:
     for name in ("tags", "aliases", "warnings"):
         fields[name] = tuple(fields[name])
     return ParsedDocument(text=content, **fields)
+
+
+def notes_digest(connection: Connection) -> str:
+    """A digest of all notes' names and contents."""
+    row = connection.execute(query("notes_digest")).fetchone()
+    return str(row[0]) if row else ""
+
+
+def notes(connection: Connection) -> dict[str, bytes]:
+    """Sources of the notes that take part, and their paths as on disk."""
+    return {str(source): bytes(path) for source, path in connection.execute(query("notes"))}  # type: ignore[call-overload]
 
 
 def pending_chunks(

@@ -90,3 +90,10 @@ WHERE (NOT EXISTS (SELECT FROM document d WHERE d.content_hash = p.content_hash)
 
 -- name: purge_tombstones
 DELETE FROM tombstone WHERE deleted_at < now() - make_interval(secs => %(seconds)s)
+
+-- name: notes_digest
+SELECT md5(coalesce(string_agg(source || chr(10) || content_hash, chr(10) ORDER BY source), ''))
+FROM document WHERE media_type = 'markdown' AND content_hash IS NOT NULL
+
+-- name: notes
+SELECT source, disk_path FROM document WHERE media_type = 'markdown' AND content_hash IS NOT NULL AND excluded IS NULL
