@@ -83,9 +83,11 @@ def _overlapping_starts(
 ) -> list[int]:
     """Where chunks begin when the last sentences of the text before are repeated, as many as the budget allows.
 
-    Only prose of the same section is repeated, never a heading, and nothing in front of a table's or fence's piece.
+    Only prose of the same section is repeated, never a heading, never all of the chunk before, and nothing in front
+    of a table's or fence's piece.
     """
-    starts = []
+    starts: list[int] = []
+    chunk_before = 0
     for first, last in groups:
         start = parts[first].start
         before = parts[first - 1] if first else None
@@ -93,9 +95,11 @@ def _overlapping_starts(
             for begin, _ in reversed(sentences(text, before.start, before.end)[-options.overlap_sentences :]):
                 [tokens] = count_tokens([text[begin : parts[first].start]])
                 wide = parts[last - 1].end - begin + len(parts[first].lead.text) + options.max_characters // 4
-                if grouping.tokens(first, last) + tokens > options.max_tokens or wide > options.max_characters:
+                over = grouping.tokens(first, last) + tokens > options.max_tokens or wide > options.max_characters
+                if over or begin <= chunk_before:
                     break
                 start = begin
+        chunk_before = parts[first].start
         starts.append(start)
     return starts
 

@@ -12,8 +12,9 @@ from pipelines.chunking.sentences import (
     items,
     lines,
     nested_items,
-    paragraphs,
+    outer_stanzas,
     sentences,
+    stanzas,
     words,
 )
 from pipelines.parsing.document import BlockKind
@@ -27,11 +28,12 @@ _PROSE: tuple[_Cut, ...] = (
     (Rank.WORD, words),
 )
 _CUTS: dict[BlockKind, tuple[_Cut, ...]] = {
-    "list": ((Rank.ITEM, items), (Rank.NESTED_ITEM, nested_items), *_PROSE),
-    "code": ((Rank.ITEM, paragraphs), (Rank.LINE, lines), (Rank.WORD, words)),
+    "list": ((Rank.ITEM, items), (Rank.NESTED_ITEM, nested_items), (Rank.LINE, stanzas), *_PROSE),
+    "code": ((Rank.ITEM, outer_stanzas), (Rank.LINE, lines), (Rank.WORD, words)),
     "table": ((Rank.LINE, lines), (Rank.CLAUSE, clauses), (Rank.WORD, words)),
     "math": ((Rank.LINE, lines), (Rank.WORD, words)),
     "html": ((Rank.LINE, lines), *_PROSE),
+    "quote": ((Rank.LINE, lines), *_PROSE),
 }
 
 

@@ -17,10 +17,11 @@ _SENTENCE_END = re.compile(
 )
 # The commonest abbreviations of both languages: a full stop after them ends nothing.
 _ABBREVIATION = re.compile(
-    r"(?:^|[\s(])(?:Sr|Sra|Dr|Dra|Ud|Uds|D|pág|págs|núm|art|ej|aprox|Mr|Mrs|Ms|St|vs|etc|e\.g|i\.e|cf|No|[A-ZÁÉÍÓÚÑ])\.\s+$"
+    r"(?:^|[\s(])(?:Sr|Sra|Dr|Dra|Ud|Uds|D|pág|págs|núm|art|ej|aprox|Mr|Mrs|Ms|St|vs|etc|e\.g|i\.e|cf|v|No|[A-ZÁÉÍÓÚÑ])\.\s+$"
 )
 _ITEM = re.compile(r"^([ \t]*)(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)", re.MULTILINE)
 _CLAUSE_END = re.compile(r"[,;:)\]}>|–—]\s+")
+_BLANK_LINES = re.compile(r"\n(?:[ \t]*\n)+(?=[ \t]*\S)")
 _SPACE = re.compile(r"\s+")
 
 
@@ -39,13 +40,16 @@ def lines(text: str, start: int, end: int) -> list[Span]:
     return _spans(text, start, end, _line_starts(text, start, end), keep_indent=True)
 
 
-def paragraphs(text: str, start: int, end: int) -> list[Span]:
-    """Ranges of line groups that blank lines part and that begin without indentation: the parts of a program."""
-    cuts = (
-        match.end()
-        for match in re.compile(r"\n[ \t]*\n+(?=\S)").finditer(text, start, end)
-        if text[match.end() - 1] == "\n"
+def stanzas(text: str, start: int, end: int) -> list[Span]:
+    """Ranges of line groups that blank lines part."""
+    return _spans(
+        text, start, end, (match.end() for match in _BLANK_LINES.finditer(text, start, end)), keep_indent=True
     )
+
+
+def outer_stanzas(text: str, start: int, end: int) -> list[Span]:
+    """Stanzas that begin without indentation, each with the indented ones that follow: the parts of a program."""
+    cuts = (match.end() for match in _BLANK_LINES.finditer(text, start, end) if not text[match.end()].isspace())
     return _spans(text, start, end, cuts, keep_indent=True)
 
 

@@ -100,6 +100,8 @@ def _rank(text: str, block: Block, previous: Block | None) -> int:
         return Rank.GLUED
     if block.kind == "heading":
         return block.level
+    if block.kind == previous.kind == "list":
+        return Rank.ITEM  # the parser gives every outermost item as a block
     return Rank.ATTACHED if text[previous.end - 1] == ":" else Rank.BLOCK
 
 
