@@ -108,6 +108,8 @@ def plan(
     wanted = seen.touched_folders() | set(
         reports.pending_folders(connection, parsers=recipe.parsers, chunker=recipe.chunker, describer=recipe.describer)
     )
+    if wanted and recipe.parsing.resolve_embeds:
+        wanted |= set(seen.folders.values())  # any note's text may hold the changed one's
     if folders:
         chosen = {folder_key(name.strip("/")) if name not in wanted else name for name in folders}
         unknown = chosen - set(seen.folders.values()) - {row.folder for row in seen.known.values()}

@@ -10,11 +10,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from pipelines.embedding.canary import CANARY_TEXT
 from pipelines.embedding.protocol import Embedder, Role
-from pipelines.errors import EmbeddingError, ModelChanged
+from pipelines.errors import EmbeddingError, UsageError, VaultlineError
 from pipelines.generations.identity import check_model
 from pipelines.settings import Settings
 from pipelines.storage import generation_states as states
@@ -23,8 +23,13 @@ from pipelines.storage.database import Database
 from pipelines.storage.generations import Generation
 from pipelines.storage.recall import measure_recall
 
+if TYPE_CHECKING:
+    from pipelines.retrieval.evaluation import Evaluation
+
 CHECKS = ("complete", "valid", "model", "recall", "quality")
 """Names of the checks, in the order in which they are asked; the cheap ones first."""
+
+_JUDGED = "ndcg@10"
 
 _SETTLE = 15.0
 """Seconds that completeness may take to come true: edits in flight lack their rows for a moment."""
@@ -126,7 +131,7 @@ def about(database: Database, generation: Generation, settings: Settings) -> str
     with database.connect() as connection:
         state = states.gate_state(connection, generation)
         active = generations.active_generation(connection)
-    golden = _golden(settings)
+    golden = settings.golden_set
     content = golden.read_bytes() if golden is not None and golden.is_file() else b""
     parts = [state, active and active.id, settings.gate_recall, settings.gate_max_loss]
     return hashlib.blake2b(repr(parts).encode() + content, digest_size=8).hexdigest()
@@ -166,8 +171,8 @@ def _model(database: Database, generation: Generation, embedder: Callable[[], Em
         with database.connect() as connection:
             check_model(connection, generation, model)
         asked = time.perf_counter()
-        vector = model.embed(["Which checks come before a switch?"], role=Role.QUERY).vectors[0]
-    except (EmbeddingError, ModelChanged) as error:
+        vector = model.embed([CANARY_TEXT], role=Role.QUERY).vectors[0]
+    except VaultlineError as error:
         return Check("model", False, str(error))
     now = time.perf_counter()
     figures = {
@@ -194,13 +199,50 @@ def _recall(database: Database, generation: Generation, settings: Settings) -> C
     )
 
 
-def _golden(settings: Settings) -> Path | None:
-    return settings.golden_set
-
-
 def _quality(
     database: Database, generation: Generation, against: Generation | None, settings: Settings
 ) -> tuple[Check, dict[str, Any] | None]:
-    if _golden(settings) is None:
+    golden = settings.golden_set
+    if golden is None:
         return Check("quality", True, "not compared: GOLDEN_SET names no questions"), None
-    raise NotImplementedError
+    from pipelines.retrieval.evaluation import LEGS, compare, evaluate
+    from pipelines.retrieval.searcher import Searcher
+
+    def ask(number: int) -> "Evaluation":
+        searcher = Searcher(Database(database.url), settings)  # one a generation: each keeps its own model loaded
+        try:
+            return evaluate(searcher, golden, generation=number, legs=LEGS if number == generation.id else ("hybrid",))
+        finally:
+            searcher.close()
+
+    try:
+        after = ask(generation.id)
+        before = None if against is None else ask(against.id)
+    except (UsageError, EmbeddingError) as error:
+        return Check("quality", False, f"could not be measured: {error}"), None
+    figures = _figures(after)
+    if before is None:
+        return Check("quality", True, f"measured on {golden.name}; there is nothing to compare with", figures), None
+    worse = []
+    for item in compare(before, after):
+        if item.figure != _JUDGED:
+            continue
+        where = item.locale or "all"
+        figures |= {f"change {where}": round(item.mean, 4), f"change {where} low": round(item.low, 4)}
+        figures |= {f"change {where} high": round(item.high, 4), f"questions {where}": item.questions}
+        if item.mean < -settings.gate_max_loss or item.high < 0:
+            worse.append(f"{where} {item.mean:+.3f} [{item.low:+.3f}, {item.high:+.3f}]")
+    if worse:
+        detail = f"{_JUDGED} of the fused result on {golden.name} is lower than generation {before.generation}'s: "
+        return Check("quality", False, detail + "; ".join(worse), figures), None
+    return Check("quality", True, f"not worse than generation {before.generation} on {golden.name}", figures), None
+
+
+def _figures(evaluation: "Evaluation") -> dict[str, float]:
+    figures: dict[str, float] = {}
+    for locale in (None, *evaluation.locales):
+        summary = evaluation.summary(locale=locale)
+        for name in (_JUDGED, "recall@10", "false_answers", "false_refusals", "milliseconds"):
+            if name in summary:
+                figures[f"{name} {locale or 'all'}"] = round(summary[name], 4)
+    return figures
