@@ -388,6 +388,32 @@ def test_an_update_that_is_killed_is_completed_by_the_next(remote: Remote) -> No
         assert remote.files()["5/5.md"].decode() == f"{delay} 5"
 
 
+def test_the_git_of_a_killed_update_is_waited_for(
+    remote: Remote, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It lives on for a moment; two at work on one clone would fight over its locks and refs."""
+    remote.work.write("a.md")
+    commit = remote.push()
+    ssh = tmp_path / "ssh"
+    ssh.write_text(  # the second conversation, which is the first update's fetch, takes its time
+        f"#!/bin/sh\ncd '{tmp_path}'\necho >> calls\nshift\n"
+        '[ "$(wc -l < calls)" -eq 2 ] && { touch fetching; sleep 2; touch finished; }\nexec sh -c "$*"\n'
+    )
+    ssh.chmod(0o755)
+    monkeypatch.setenv("GIT_SSH", str(ssh))
+    monkeypatch.setenv("GIT_SSH_VARIANT", "simple")
+    url = f"localhost:{remote.bare}"
+    code = "import sys; from pathlib import Path; from pipelines.vault.git_clone import update; "
+    code += "update(sys.argv[1], None, Path(sys.argv[2]))"
+    with subprocess.Popen([sys.executable, "-c", code, url, str(remote.clone)]) as process:
+        while not (tmp_path / "fetching").exists():
+            assert process.poll() is None
+            threading.Event().wait(0.01)
+        process.kill()
+    assert remote.update(url=url).after == commit
+    assert (tmp_path / "finished").exists()
+
+
 def test_two_updates_at_once_take_turns(remote: Remote) -> None:
     for number in range(100):
         remote.work.write(f"{number}.md")
