@@ -21,6 +21,7 @@ _DASHES = re.compile(r"-{3,}[ \t]*(json|yaml|toml)?[ \t]*\n")
 _CLOSING = re.compile(r"^(?:-{3,}|\.\.\.)[ \t]*$", re.MULTILINE)
 _CONFLICT = re.compile(r"^(?:<<<<<<<|=======|>>>>>>>)(?: .*)?$\n?", re.MULTILINE)
 _KEY_LINE = re.compile(r"(?P<key>[^\W_][\w.\-/ ]{0,60}|\"[^\"]+\"|'[^']+')[ \t]*:(?:[ \t]+(?P<value>.*))?$")
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 _TOML_LINE = re.compile(r"\s*(?:[\w.\-\"]+\s*=\s*\S|\[|#|$)")
 
 # Keys by which a block is metadata even where it looks like prose.
@@ -132,7 +133,8 @@ def _read(inner: str, language: str) -> tuple[dict[Any, Any] | None, tuple[int |
         else:
             value = yaml.load(inner, _Loader)
     except yaml.MarkedYAMLError as error:
-        return None, (error.problem_mark.line + 1 if error.problem_mark else None, str(error.problem))
+        problem = _QUOTED.sub("...", str(error.problem))  # what it quotes is text of the note, and may be a secret
+        return None, (error.problem_mark.line + 1 if error.problem_mark else None, problem)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         return None, (None, type(error).__name__)
     if isinstance(value, dict):
