@@ -104,7 +104,7 @@ def check_header(data: bytes) -> None:
 
 
 def _ask(data: bytes, options: ParseOptions, engine: ocr.OcrStatus, progress: _Progress, deadline: float) -> None:
-    seconds = max(1.0, deadline - time.monotonic())
+    seconds = max(0.0, deadline - time.monotonic())
     read = sum(page.origin in ("ocr", "mixed") for page in progress.pages.values())
     arguments = {
         "engine": engine.engine,
