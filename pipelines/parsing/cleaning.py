@@ -7,7 +7,6 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from functools import partial
 
 from pipelines.errors import DocumentError
 from pipelines.parsing.anonymize import (
@@ -22,6 +21,7 @@ from pipelines.parsing.contacts import find_contacts
 from pipelines.parsing.document import Json, Link, ParsedDocument
 from pipelines.parsing.locale import detect_locale
 from pipelines.parsing.options import ParseOptions
+from pipelines.parsing.password_words import ORDINARY_WORDS
 from pipelines.parsing.publication import exclusion_reason
 from pipelines.parsing.secrets import find_secrets
 
@@ -33,10 +33,7 @@ _DATA_URI = re.compile(
     r"(?:\n[> ]*[A-Za-z0-9+/=]{60,})*(?:\n[> ]*[A-Za-z0-9+/]{4,}={1,2})?",
     re.IGNORECASE,
 )
-_SECRET_KEY = re.compile(
-    r"passw|passphrase|pwd|contrase|secret|api[_ -]?key|access[_ -]?key|private[_ -]?key|auth[_ -]?key|token|^clave$",
-    re.IGNORECASE,
-)
+_PASSWORD_KEY = re.compile(r"(?:passw(?:or)?d|passphrase|pwd|contrase[ñn]a|contrasenya)$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +158,7 @@ def _without_secrets(document: ParsedDocument, options: ParseOptions) -> ParsedD
         for one in secrets
     ]
     document = apply_edits(document, edits)
-    masked = _map_strings(document, _mask_secrets, partial(_mask_property, places=places))
+    masked = _map_strings(document, _mask_secrets, _mask_property)
     if masked != document:
         places.setdefault("metadata")
     if not places:
@@ -181,11 +178,15 @@ def _mask_secrets(text: str) -> str:
     return text
 
 
-def _mask_property(key: str, text: str, places: dict[str, None]) -> str:
-    """A property's text; where its name says that it is a secret, all of it."""
-    if _SECRET_KEY.search(key) and len(text) >= 4 and text.casefold() not in ("true", "false", "none", "null"):
+def _mask_property(key: str, text: str) -> str:
+    """A property's text: all of it where its name says that it is a password, otherwise judged as `name: text`."""
+    if _PASSWORD_KEY.search(key) and len(text) >= 4 and text.casefold() not in ORDINARY_WORDS:
         return SECRET_PLACEHOLDER
-    return _mask_secrets(text)
+    named = f"{key}: {text}"
+    for secret in reversed(find_secrets(named)):
+        if secret.start >= len(named) - len(text):
+            named = named[: secret.start] + SECRET_PLACEHOLDER + named[secret.end :]
+    return named[len(key) + 2 :]
 
 
 def _without_names(document: ParsedDocument, pattern: re.Pattern[str]) -> ParsedDocument:

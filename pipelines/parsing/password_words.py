@@ -52,7 +52,8 @@ _MENTION = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-_LETTER = re.compile(r"[^\W\d_]")
+_REST = re.compile(r"[^\W\d_]*")
+_WHOLE_WORDS = frozenset(("clave", "pwd", "token", "secret"))
 _REFERENCE = re.compile(
     r"""[$%@]?[{(<\[].*|\$\w.*|<.*|.*\(.*\).*|%\w+%|\*+|[xX]+|\.{3,}|-+|_+|
         [a-z]+://\S*|[A-Za-z_]+(?:\.[A-Za-z_]+)+|[A-Za-z_.]+[\[(].*|[A-Z]+(?:_[A-Z0-9]+)+|/[\w./-]+|
@@ -60,7 +61,7 @@ _REFERENCE = re.compile(
     re.VERBOSE,
 )
 _EXAMPLES = re.compile(r"your|tu_|example|ejemplo|placeholder|redacted|removed|anonymized|insert|dummy", re.IGNORECASE)
-_ORDINARY = frozenset(
+ORDINARY_WORDS = frozenset(
     str.split(
         "required optional string text none null true false undefined number boolean integer bool default value secret"
         " password token hidden masked encrypted plain plaintext empty unknown changed expired invalid missing"
@@ -78,12 +79,7 @@ def keyword_secrets(text: str, folded: str) -> Iterator[tuple[int, int]]:
     for root in _ROOTS:
         at = folded.find(root)
         while at >= 0:
-            if (
-                at > 0
-                and root in ("clave", "pwd", "token", "secret")
-                and _LETTER.match(text, at - 1)
-                and text[at].islower()
-            ):
+            if root in _WHOLE_WORDS and not _whole_word(text, at, at + len(root)):
                 at = folded.find(root, at + len(root))
                 continue
             match = _MENTION.match(text, at + len(root) if text[at + len(root) - 1] not in "=:" else at + len(root) - 1)
@@ -91,6 +87,14 @@ def keyword_secrets(text: str, folded: str) -> Iterator[tuple[int, int]]:
                 seen = place[0]
                 yield place
             at = folded.find(root, at + len(root))
+
+
+def _whole_word(text: str, start: int, end: int) -> bool:
+    """Does a word of its own stand there, in the plural or not (`tokens`, `secretKey`; not `tokenizer`, `monkey`)?"""
+    if start and text[start - 1].isalpha() and text[start].islower():
+        return False
+    rest = _REST.match(text, end)
+    return rest is None or rest.group() in ("", "s", "es") or rest.group()[0].isupper()
 
 
 def _value(match: re.Match[str], *, plain_word: bool) -> tuple[int, int] | None:
@@ -105,7 +109,7 @@ def _value(match: re.Match[str], *, plain_word: bool) -> tuple[int, int] | None:
     else:
         ended = ""
     alone = not match.group("rest").strip(" \t\r|,;.)]}>*\"'`\\")
-    if len(value) < 4 or value.lower() in _ORDINARY or _EXAMPLES.search(value):
+    if len(value) < 4 or value.lower() in ORDINARY_WORDS or _EXAMPLES.search(value):
         return None
     if _REFERENCE.fullmatch(value) or _REFERENCE.fullmatch(value + ended):
         return None

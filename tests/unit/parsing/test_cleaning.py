@@ -217,3 +217,24 @@ def test_edits_move_every_block_to_its_words(data: st.DataObject) -> None:
     remaining = edited.text.replace("X", "").replace("Y", "")
     for word in kept:
         assert word in remaining
+
+
+@pytest.mark.parametrize(
+    ("line", "value"),
+    [
+        ("db_password: two words here", "[secret removed]"),
+        ("PASSWORD: 12345678", "[secret removed]"),
+        ("pwd: hunter2", "[secret removed]"),
+        ("contraseña: gatito", "[secret removed]"),
+        ("token: abcd1234efgh", "[secret removed]"),
+        ("password: required", "required"),
+        ("max_tokens: 4096", 4096),
+        ("tokenizer: bert2-base-uncased", "bert2-base-uncased"),
+        ("secretary: Ana López", "Ana López"),
+        ("note: 'password: hunter2 now'", "password: [secret removed] now"),
+        ("n: 1.5", 1.5),
+        ("yes_or_no: true", True),
+    ],
+)
+def test_properties_are_judged_by_their_names(line: str, value: object) -> None:
+    assert list(note(f"---\ntitle: x\n{line}\n---\ntext", MASK).properties.values())[1] == value
