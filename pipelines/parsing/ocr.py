@@ -60,6 +60,17 @@ def require(options: ParseOptions) -> OcrStatus:
     return found
 
 
+def identity(options: ParseOptions) -> str:
+    """What reads scanned pages under these options, on this machine: `rapidocr`, `tesseract spa+eng` or `none`.
+
+    For the parser's fingerprint: installing an engine that was missing has to make `auto` read the pages it skipped.
+    Without versions: an upgrade is no reason to read every scan again.
+    """
+    found = status(options)
+    languages = "+".join(found.languages) if found.engine == "tesseract" else ""
+    return f"{found.engine or 'none'} {languages}".strip()
+
+
 def open_reader(engine: str, languages: Sequence[str]) -> Reader:
     """Load an engine. In the worker process only: this is native code."""
     if engine == "tesseract":

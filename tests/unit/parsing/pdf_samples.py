@@ -94,7 +94,7 @@ def with_unreadable_layer(data: bytes, *, to: str) -> bytes:
     for number in range(1, document.xref_length()):
         stream = document.xref_stream(number) if document.xref_is_stream(number) else None
         if stream and b"beginbf" in stream:
-            mapped = re.sub(rb"(<\w{4}>\s*<)\w{2}(\w{2}>)", rb"\g<1>" + to.encode() + rb"\g<2>", stream)
+            mapped = re.sub(rb"(?m)( <)\w{2}(\w{2}>)$", rb"\g<1>" + to.encode() + rb"\g<2>", stream)
             document.update_stream(number, mapped)
     return bytes(document.tobytes())
 

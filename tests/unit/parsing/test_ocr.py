@@ -104,6 +104,13 @@ def test_without_rapidocr_auto_takes_tesseract_and_then_nothing(monkeypatch: pyt
         ocr.require(TESSERACT)
 
 
+def test_identity_changes_with_what_reads_and_with_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert ocr.identity(ParseOptions()) == ocr.identity(replace(RAPID, ocr_languages=("eng",))) == "rapidocr"
+    assert ocr.identity(TESSERACT) == "tesseract spa+eng"
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    assert ocr.identity(TESSERACT) == ocr.identity(ParseOptions(ocr_engine="off")) == "none"
+
+
 def test_a_tesseract_that_does_not_run_is_a_problem_and_no_crash(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ocr_tesseract.shutil, "which", lambda name: "/bin/false")
     assert "does not run" in (ocr.status(TESSERACT).problem or "")

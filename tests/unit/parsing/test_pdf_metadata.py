@@ -12,8 +12,10 @@ from pipelines.parsing.pdf_metadata import believable_title, declared_date, iso_
 @pytest.mark.parametrize(
     "title",
     ["Untitled", "untitled document", "Untitled-2", "Sin título", "Microsoft Word - acta.doc", "Binder1.pdf",
-     "sample_pdf", "Document1", "Adobe Photoshop PDF", "PowerPoint Presentation", "IMG_2041", "scan0001", "C:\\docs\\acta.docx",
-     "12-34", "", "  ", "x", "d41d8cd98f00b204e9800998ecf8427e", "https://example.org/a", None, 7, "aspect.tif\x00", "Test"],
+     "sample_pdf", "Document1", "Adobe Photoshop PDF", "PowerPoint Presentation", "IMG_2041", "scan0001",
+     "C:\\docs\\acta.docx",
+     "12-34", "", "  ", "x", "d41d8cd98f00b204e9800998ecf8427e", "https://example.org/a", None, 7,
+     "aspect.tif\x00", "Test"],
 )  # fmt: skip
 def test_titles_that_are_none(title: object) -> None:
     assert believable_title(title) is None
