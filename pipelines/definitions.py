@@ -10,7 +10,7 @@ from pipelines.assets.parsed_text import parsed_text
 from pipelines.assets.raw_files import raw_files
 from pipelines.checks import CHECKS
 from pipelines.errors import VaultlineError
-from pipelines.generation_jobs import GENERATION_JOBS
+from pipelines.generation_jobs import PROMOTE, REINDEX, RETIRE, ROLLBACK
 from pipelines.jobs import INDEX
 from pipelines.resources.embedder import EmbedderResource
 from pipelines.resources.store import Store
@@ -26,7 +26,7 @@ def build(settings: Settings, *, store: Store | None = None) -> dg.Definitions:
     return dg.Definitions(
         assets=[raw_files, parsed_text, chunks, *_of_model(settings, embeddings, knowledge), live_index],
         asset_checks=CHECKS,
-        jobs=[INDEX, *GENERATION_JOBS],
+        jobs=[INDEX, REINDEX, PROMOTE, ROLLBACK, RETIRE],
         sensors=[finish],
         resources={"store": store or Store(settings), "embedder": EmbedderResource(model=settings.embedding_model)},
         executor=dg.in_process_executor,

@@ -81,5 +81,3 @@ def ROLLBACK() -> None:  # noqa: N802  # a job is a constant, as the others are
 def RETIRE() -> None:  # noqa: N802
     retire_generation()
 
-
-GENERATION_JOBS = [REINDEX, PROMOTE, ROLLBACK, RETIRE]

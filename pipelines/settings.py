@@ -88,6 +88,7 @@ class Settings(BaseSettings):
     embedding_fake_log: Path | None = None  # where `fake/NAME` notes its calls, for tests
 
     # -- generations
+    embedding_revision: str | None = None  # any word; change it when a hosted model changed behind its name
     embedding_max_cost: float | None = Field(default=None, ge=0)  # dollars a run may spend; what was done is kept
     embedding_max_run_tokens: int | None = Field(default=None, ge=0)  # the same in tokens
     generation_auto_promote: bool = True  # switch to a complete new generation when the gate passes

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from pipelines.assets.upkeep import upkeep
 from pipelines.errors import EmbeddingError, ModelChanged, SettingsError, UsageError, VaultlineError
 from pipelines.generations.lifecycle import Due, due
 from pipelines.generations.report import migration_line
+from pipelines.generations.writing import LEAVE_ALONE
 from pipelines.intake.look import Look, look, refresh_dates, settle
 from pipelines.resources.store import Store
 from pipelines.settings import Settings
@@ -21,7 +23,6 @@ if TYPE_CHECKING:
 
 Figures = dict[str, dict[str, float]]
 
-_LEAVE_ALONE = 600.0  # seconds
 _WRITERS = ("embeddings", "knowledge")  # the stages that write generations
 
 
@@ -111,8 +112,9 @@ def plan(
     if wanted and recipe.parsing.resolve_embeds:
         wanted |= set(seen.folders.values())  # any note's text may hold the changed one's
     if folders:
-        chosen = {folder_key(name.strip("/")) if name not in wanted else name for name in folders}
-        unknown = chosen - set(seen.folders.values()) - {row.folder for row in seen.known.values()}
+        present = {*seen.folders.values(), *(row.folder for row in seen.known.values())}
+        chosen = {name if name in present else folder_key(name.strip("/")) for name in folders}
+        unknown = chosen - present
         if unknown:
             raise UsageError(f"no folder {', '.join(sorted(unknown))} in {store.vault}")
         wanted &= chosen
@@ -141,8 +143,8 @@ def sync(
         refresh_dates(store, connection)
         todo = plan(store, connection, folders=folders, full=full, allow_deletes=allow_deletes)
     runs: list[str] = []
+    failure: VaultlineError | None = None
     if not dry_run and todo.notice is None:
-        failure: VaultlineError | None = None
         try:
             if todo.folders:
                 runs += _run(store, todo, full=full, allow_deletes=allow_deletes)
@@ -150,17 +152,22 @@ def sync(
             failure = error  # perhaps for good: the way to another provider must stay open
         if failure is None or _serves(store):
             runs += _build(store, _present(todo), folders, seconds=build_seconds)
-        if failure is not None:
-            raise failure
+    if not dry_run and not runs:
+        upkeep(store)  # also of a run that failed: what was taken out of a note must not wait for a provider
+    if failure is not None:
+        raise failure
     with store.database.connect(autocommit=True) as connection:
         return _report(connection, todo, ledger.totals(connection, runs), dry_run=dry_run, started=started)
 
 
 def _due(store: Store, connection: Connection) -> Due:
+    return due(connection, store.settings, _wanted(store))
+
+
+def _wanted(store: Store) -> str:
     from pipelines.embedding.cache import cached_embedder
 
-    fingerprint = cached_embedder(store.settings.embedding_model, store.settings).spec.fingerprint
-    return due(connection, store.settings, fingerprint)
+    return cached_embedder(store.settings.embedding_model, store.settings).spec.fingerprint
 
 
 def _serves(store: Store) -> bool:
@@ -180,10 +187,12 @@ def _build(store: Store, known: Sequence[str], folders: Sequence[str], *, second
     """Give the generations that do not serve what they lack, and promote the wanted one when it is complete."""
     with store.database.connect() as connection:
         step = _due(store, connection)
+        if step.release:
+            generation_states.release_held(connection, fingerprint=_wanted(store))
         missing = set(documents.folders(connection) if step.begin else step.build)
         if folders:
             missing &= {folder_key(name.strip("/")) for name in folders} | set(folders)
-        if seconds and generation_states.recent_problems(connection, seconds=_LEAVE_ALONE):
+        if seconds and generation_states.recent_problems(connection, seconds=LEAVE_ALONE):
             missing = set()  # who comes back every few seconds need not knock at a closed door each time
     if missing:
         scope = {"scope": "BUILD", "seconds": seconds}

@@ -9,11 +9,10 @@ from pipelines.assets.upkeep import resolve_changed_links, tidy
 from pipelines.figures import Work
 from pipelines.generations import gate, promotion
 from pipelines.generations.gate import Verdict
-from pipelines.generations.lifecycle import due
 from pipelines.generations.promotion import Promotion
 from pipelines.resources.embedder import EmbedderResource
 from pipelines.resources.store import Store
-from pipelines.storage import generations, switching
+from pipelines.storage import generations
 from pipelines.storage.index_build import build_indexes
 
 LIVE_INDEX = dg.AssetKey("live_index")
@@ -76,9 +75,7 @@ def _promote(
             database, settings, config.generation, override=config.override or None, by="dagster"
         )
     else:
-        with database.connect() as connection:
-            number = due(connection, settings, embedder.wanted(settings).spec.fingerprint).promote
-        outcome = None if number is None else promotion.promote_due(database, settings, number)
+        outcome = promotion.promote_due(database, settings, embedder.wanted(settings).spec.fingerprint)
     if isinstance(outcome, Promotion):
         work.count(None, activated=1)
         entered, switch = outcome.switch.entered, outcome.switch
@@ -99,14 +96,12 @@ def _keep_indexed(context: dg.AssetExecutionContext, store: Store) -> None:
 
 
 def _retire(context: dg.AssetExecutionContext, store: Store, embedder: EmbedderResource, work: Work) -> None:
-    settings = store.settings
-    with store.database.connect() as connection:
-        numbers = due(connection, settings, embedder.wanted(settings).spec.fingerprint).retire
-    for number in numbers:
-        retired = switching.retire(store.database, number, detail={"by": "itself"})
+    fingerprint = embedder.wanted(store.settings).spec.fingerprint
+    for retired in promotion.retire_due(store.database, store.settings, fingerprint):
+        generation = retired.generation
         work.count(None, retired=1, freed_bytes=retired.bytes)
         context.log.info(
-            f"generation {number} ({retired.generation.model}) is retired: {retired.bytes / 1e6:.1f} MB are free again"
+            f"generation {generation.id} ({generation.model}) is retired: {retired.bytes / 1e6:.1f} MB are free again"
         )
 
 

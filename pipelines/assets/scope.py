@@ -7,12 +7,7 @@ from pipelines.generations.scope import Scope
 
 
 class ScopeConfig(dg.Config):
-    """`scope`: `all`, `changes` (what an edit needs, and no more) or `build` (the generations that do not serve)."""
+    """`scope`: `ALL`, `CHANGES` (what an edit needs, and no more) or `BUILD` (the generations that do not serve)."""
 
     scope: Scope = Scope.ALL
     seconds: float = Field(default=0.0, description="Stop building after so many seconds; 0 is no limit.")
-
-    @property
-    def as_scope(self) -> Scope:
-        """The scope."""
-        return self.scope

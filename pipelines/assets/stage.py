@@ -38,7 +38,8 @@ def stage(context: dg.AssetExecutionContext, store: Store, name: str, *, figures
         filled = {figure: work.total[figure] for figure in {*figures, *work.total}}
         noted: dict[str, float] = {**filled, **work.extra}
         with contextlib.suppress(DatabaseError), store.database.connect() as connection:
-            ledger.record(connection, run=context.run.run_id, stage=name, folders=folders, figures=noted, seconds=seconds)
+            run = context.run.run_id
+            ledger.record(connection, run=run, stage=name, folders=folders, figures=noted, seconds=seconds)
     of_run = {
         "run seconds": seconds,
         **_rate(filled, seconds),

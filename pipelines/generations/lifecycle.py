@@ -24,15 +24,16 @@ EmbedderOf = Callable[[Generation], Embedder]
 class Due:
     """What is left to do. `begin`: the wanted model has no generation. `build`: documents by folder that generations
     other than the active one lack. `promote`: complete, wanted, and not yet what search reads. `retire`: past its soak,
-    or building for a model that is not wanted any more."""
+    or building for a model that is not wanted any more. `release`: a rollback's hold ends, another model is wanted."""
 
     begin: bool = False
+    release: bool = False
     build: dict[str, int] = field(default_factory=dict)
     promote: int | None = None
     retire: tuple[int, ...] = ()
 
     def __bool__(self) -> bool:
-        return self.begin or bool(self.build) or self.promote is not None or bool(self.retire)
+        return self.begin or self.release or bool(self.build) or self.promote is not None or bool(self.retire)
 
 
 def due(connection: Connection, settings: Settings, fingerprint: str) -> Due:
@@ -56,6 +57,7 @@ def due(connection: Connection, settings: Settings, fingerprint: str) -> Due:
     automatic = settings.generation_auto_promote or serving is None
     return Due(
         begin=begin,
+        release=states.any_held(connection, fingerprint=fingerprint),
         build=build,
         promote=candidate.id if candidate and ready and automatic else None,
         retire=tuple(sorted(leaving)),

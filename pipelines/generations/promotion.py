@@ -9,6 +9,7 @@ from pipelines.embedding.protocol import Embedder
 from pipelines.errors import GateNotPassed, GenerationError, GenerationNotFound
 from pipelines.generations import gate
 from pipelines.generations.gate import Verdict
+from pipelines.generations.lifecycle import due
 from pipelines.settings import Settings
 from pipelines.storage import generation_states as states
 from pipelines.storage import generations, switching
@@ -67,13 +68,16 @@ def promote(
         return Promotion(verdict, switch, overridden)
 
 
-def promote_due(database: Database, settings: Settings, number: int) -> Promotion | Verdict | None:
-    """The automatic promotion: like `promote`, but a gate that does not pass is an answer and not an error.
+def promote_due(database: Database, settings: Settings, fingerprint: str) -> Promotion | Verdict | None:
+    """Promote the wanted model's generation if that is due: complete, automatic, and not held back.
 
     Returns the Promotion; the Verdict that holds it back (the stored one's reasons stand until what it was about
-    changes); or None if somebody else promotes at the moment.
+    changes); or None if nothing is due, or somebody else promotes at the moment.
     """
     with database.connect() as connection:
+        number = due(connection, settings, fingerprint).promote
+        if number is None:
+            return None
         generation = find(connection, number)
         stored = next(iter(states.details(connection, number))).gate
     if stored and not stored["passed"] and stored["about"] == gate.about(database, generation, settings):
@@ -122,6 +126,13 @@ def retire(database: Database, number: int, *, by: str = "command") -> Retired:
     with database.connect() as connection:
         building = find(connection, number).state == "building"
     return switching.retire(database, number, hold=True if building else None, detail={"by": by})
+
+
+def retire_due(database: Database, settings: Settings, fingerprint: str) -> list[Retired]:
+    """Retire what is past its soak, and builds of models that are not wanted any more."""
+    with database.connect() as connection:
+        numbers = due(connection, settings, fingerprint).retire
+    return [switching.retire(database, number, detail={"by": "itself"}) for number in numbers]
 
 
 def find(connection: Connection, number: int) -> Generation:

@@ -15,6 +15,7 @@ from pipelines.partitions import range_tags, ranges, register
 from pipelines.resources.embedder import EmbedderResource
 from pipelines.resources.store import Store
 from pipelines.storage import documents
+from pipelines.storage import generation_states as states
 
 _INTERVAL = 30
 _PAUSE = 600.0
@@ -43,10 +44,12 @@ def finish(
         fingerprint = embedder.wanted(store.settings).spec.fingerprint
         with store.database.connect() as connection:
             step = due(connection, store.settings, fingerprint)
+            if step.release:
+                states.release_held(connection, fingerprint=fingerprint)
             folders = documents.folders(connection) if step.begin else sorted(step.build)
     except VaultlineError as error:
         return dg.SkipReason(str(error))
-    if not step:
+    if not (step.begin or step.build or step.promote is not None or step.retire):
         return dg.SkipReason("every generation is where it should be")
     job = "reindex" if folders else "promote"
     if not folders and step.begin:
