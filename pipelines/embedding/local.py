@@ -9,6 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
+from pipelines.embedding.families import family_of
 from pipelines.embedding.model_config import ModelConfig, read_model_config
 from pipelines.embedding.model_files import find_model, local_folders, verify_weights, weights_revision
 from pipelines.embedding.openvino_conversion import NotConvertible
@@ -133,15 +134,21 @@ def open_local(model: str, settings: Settings) -> LocalEmbedder:
     revision = weights_revision(folder, settings)
     verify_weights(model, folder, revision)
     config = read_model_config(folder)
-    query, document = settings.embedding_query_prefix, settings.embedding_document_prefix
+    known = family_of(Path(model).name)  # e5, nomic and bge were published without prompts in their configuration
+    asked = settings.embedding_query_prefix, settings.embedding_document_prefix
+    own = (config.query_prefix, config.document_prefix)
+    family = (known.query_prefix, known.document_prefix)
+    query, document = (
+        wish if wish is not None else value for wish, value in zip(asked, own if any(own) else family, strict=True)
+    )
     spec = ModelSpec(
         provider=PROVIDER,
         model=model,
         revision=revision,
         dimensions=config.dimensions,
         max_tokens=config.max_tokens,
-        query_prefix=config.query_prefix if query is None else query,
-        document_prefix=config.document_prefix if document is None else document,
+        query_prefix=query,
+        document_prefix=document,
         pooling=config.pooling,
         normalize=config.normalize,
     )

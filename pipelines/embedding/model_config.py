@@ -20,6 +20,9 @@ LEGACY_POOLING = {
 OFFSET_POSITIONS = ("roberta", "xlm-roberta", "camembert", "mpnet")
 """Model types whose first positions belong to the padding index: 514 positions hold 512 tokens."""
 
+WIDTHS = ("hidden_size", "dim", "d_model")
+"""What model types call the numbers of a token's state."""
+
 UNLIMITED = 1_000_000
 """transformers writes a huge number where a tokenizer has no limit."""
 
@@ -62,7 +65,7 @@ def read_model_config(folder: Path) -> ModelConfig:
     for kind, path in modules:
         if kind == "Dense":
             dimensions = _read(path / "config.json", required=True).get("out_features")
-    dimensions = dimensions or config.get("hidden_size")
+    dimensions = dimensions or next((config[name] for name in WIDTHS if name in config), None)
     if not isinstance(dimensions, int):
         raise ModelUnavailable(f"{folder} does not say how many numbers its vectors have")
     query_prefix, document_prefix = _prefixes(_read(folder / "config_sentence_transformers.json"))

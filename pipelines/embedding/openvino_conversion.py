@@ -1,7 +1,8 @@
 """A sentence-transformers encoder -> OpenVINO's own format, once a machine.
 
-The conversion needs torch and transformers, which take seconds and half a gigabyte to load: it runs in a process of its
-own, `python -m pipelines.embedding.openvino_conversion ENCODER TARGET MAX_TOKENS PAD_ID`.
+A plain BERT is built from its weights in a second. Other encoders are traced through torch and transformers, which take
+many seconds and half a gigabyte to load: that runs in a process of its own,
+`python -m pipelines.embedding.openvino_conversion ENCODER TARGET MAX_TOKENS PAD_ID`.
 """
 
 import logging
@@ -12,9 +13,11 @@ import sys
 import tempfile
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from pipelines.embedding.bert_graph import build_bert
 from pipelines.embedding.model_config import ModelConfig
 from pipelines.errors import ModelUnavailable
 
@@ -49,7 +52,7 @@ def converted_model(config: ModelConfig, *, revision: str, home: Path) -> Path:
     with tempfile.TemporaryDirectory(prefix="converting-", dir=folder.parent) as temporary:
         target = Path(temporary) / "result"
         target.mkdir()
-        reason = _convert_in_subprocess(config, target)
+        reason = None if _built(config, target) else _trace_in_subprocess(config, target)
         if reason is not None:
             message = f"{config.folder} cannot be converted for OpenVINO: {reason}"
             failure.write_text(message)
@@ -78,8 +81,23 @@ def _publish(result: Path, folder: Path) -> None:
         result.rename(folder)
 
 
-def _convert_in_subprocess(config: ModelConfig, target: Path) -> str | None:
-    """Run the conversion; None when it worked, else the reason."""
+def _built(config: ModelConfig, target: Path) -> bool:
+    """Build the encoder without torch where it is a plain BERT."""
+    graph = build_bert(config.encoder)
+    if graph is not None:
+        _save(graph, target)
+    return graph is not None
+
+
+def _save(graph: Any, target: Path) -> None:
+    import openvino
+
+    openvino.save_model(graph, target / "model.xml", compress_to_fp16=False)
+    (target / "size").write_text(str((target / "model.bin").stat().st_size))
+
+
+def _trace_in_subprocess(config: ModelConfig, target: Path) -> str | None:
+    """Run `trace`; None when it worked, else the reason."""
     package = Path(__file__).resolve().parents[2]
     path = os.pathsep.join([str(package), *filter(None, [os.environ.get("PYTHONPATH")])])
     command = [sys.executable, "-m", __spec__.name, str(config.encoder), str(target)]
@@ -97,8 +115,8 @@ def _convert_in_subprocess(config: ModelConfig, target: Path) -> str | None:
     return lines[-1] if lines else f"the conversion ended with code {done.returncode}"
 
 
-def convert(encoder: Path, target: Path, *, max_tokens: int, pad_id: int) -> None:
-    """Convert and compare with torch in fp32. Raises NotConvertible where the two do not agree."""
+def trace(encoder: Path, target: Path, *, max_tokens: int, pad_id: int) -> None:
+    """Trace, save, and compare with torch in fp32. Raises NotConvertible where the two do not agree."""
     import openvino
     import torch
     from transformers import AutoModel
@@ -117,13 +135,12 @@ def convert(encoder: Path, target: Path, *, max_tokens: int, pad_id: int) -> Non
         converted = openvino.convert_model(wrapped, example_input=example)
         converted.reshape(dict.fromkeys(converted.inputs, openvino.PartialShape([-1, -1])))
         expected = [wrapped(*(torch.from_numpy(array) for array in probe)).numpy() for probe in probes]
-    openvino.save_model(converted, target / "model.xml", compress_to_fp16=False)
+    _save(converted, target)
     compiled = openvino.Core().compile_model(target / "model.xml", "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
     for probe, reference in zip(probes, expected, strict=True):
         worst = least_cosine(compiled(list(probe))[0], reference, mask=probe[1])
         if worst < AGREEMENT:
             raise NotConvertible(f"OpenVINO and torch agree only to cosine {worst:.6f}")
-    (target / "size").write_text(str((target / "model.bin").stat().st_size))
 
 
 INPUTS = ("input_ids", "attention_mask")
@@ -152,7 +169,7 @@ def least_cosine(one: np.ndarray, other: np.ndarray, *, mask: np.ndarray) -> flo
 def main(arguments: list[str]) -> None:
     """Entry of the conversion's own process."""
     encoder, target, max_tokens, pad_id = arguments
-    convert(Path(encoder), Path(target), max_tokens=int(max_tokens), pad_id=int(pad_id))
+    trace(Path(encoder), Path(target), max_tokens=int(max_tokens), pad_id=int(pad_id))
 
 
 if __name__ == "__main__":
