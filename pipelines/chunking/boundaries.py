@@ -60,8 +60,15 @@ class Grouping:
         return groups
 
     def _regions(self, strongest: int) -> list[Group]:
-        """Runs of units that begin at a cut of rank `strongest` or lower, which is always made."""
-        starts = [number for number, rank in enumerate(self._ranks) if number == 0 or rank <= strongest]
+        """Runs of units that begin at a cut of rank `strongest` or lower, which is always made.
+
+        So is a cut between two characters: without white space between, the tokens of two units do not add up.
+        """
+        starts = [
+            number
+            for number, rank in enumerate(self._ranks)
+            if number == 0 or rank <= strongest or rank == Rank.CHARACTER
+        ]
         return list(zip(starts, [*starts[1:], len(self._ranks)], strict=True))
 
     def _cut(self, first: int, last: int) -> list[Group]:

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from itertools import takewhile
 
 from pipelines.chunking.boundaries import Group, Grouping
-from pipelines.chunking.chunk import Chunk, CountTokens, embedded_text
+from pipelines.chunking.chunk import Chunk, CountTokens
 from pipelines.chunking.options import ChunkOptions, chunker_fingerprint
+from pipelines.chunking.ranks import Rank
 from pipelines.chunking.sentences import sentences
 from pipelines.chunking.units import Unit, units
 from pipelines.parsing.document import Page, ParsedDocument
@@ -27,25 +28,19 @@ def chunk(document: ParsedDocument, *, options: ChunkOptions, count_tokens: Coun
     grouping = Grouping(document.text, parts, options)
     groups = grouping.structural() if options.strategy == "structural" else grouping.paragraphs()
     starts = [parts[first].start for first, _ in groups]
+    costs = [grouping.tokens(first, last) for first, last in groups]
     if options.overlap_sentences:
-        starts = _overlapping_starts(document.text, parts, groups, grouping, options, count_tokens)
-    contents = [
-        _content(document.text, start, parts[first], parts[last - 1])
-        for start, (first, last) in zip(starts, groups, strict=True)
-    ]
-    costs = count_tokens(
-        [embedded_text(parts[first].lead.text, content) for (first, _), content in zip(groups, contents, strict=True)]
-    )
+        starts, costs = _overlap(document.text, parts, groups, costs, options=options, count_tokens=count_tokens)
     pages = tuple(page for page in document.pages if page.end > page.start)
     page_starts = [page.start for page in pages]
     chunks: list[Chunk] = []
-    for (first, last), start, content, tokens in zip(groups, starts, contents, costs, strict=True):
+    for (first, last), start, tokens in zip(groups, starts, costs, strict=True):
         run = parts[first:last]
         page_start, page_end = _pages(pages, page_starts, start, run[-1].end)
         chunks.append(
             Chunk(
                 ordinal=len(chunks),
-                content=content,
+                content=_content(document.text, start, run[0], run[-1]),
                 context=run[0].lead.text,
                 section=_section(run),
                 start=start,
@@ -73,35 +68,38 @@ def _section(run: Sequence[Unit]) -> tuple[str, ...]:
     return tuple(shared) or paths[0]
 
 
-def _overlapping_starts(
+def _overlap(
     text: str,
     parts: Sequence[Unit],
     groups: Sequence[Group],
-    grouping: Grouping,
+    costs: Sequence[int],
+    *,
     options: ChunkOptions,
     count_tokens: CountTokens,
-) -> list[int]:
-    """Where chunks begin when the last sentences of the text before are repeated, as many as the budget allows.
+) -> tuple[list[int], list[int]]:
+    """Where chunks begin, and their tokens, when the last sentences of the text before are repeated.
 
-    Only prose of the same section is repeated, never a heading, never all of the chunk before, and nothing in front
-    of a table's or fence's piece.
+    As many as the budget allows: only prose of the same section, never a heading, never all of the chunk before, and
+    nothing in front of a table's or fence's piece or inside a word.
     """
     starts: list[int] = []
+    tokens: list[int] = []
     chunk_before = 0
-    for first, last in groups:
-        start = parts[first].start
-        before = parts[first - 1] if first else None
-        if before and before.prose and before.section == parts[first].section and not parts[first].opening.text:
+    for (first, last), cost in zip(groups, costs, strict=True):
+        start, repeated = parts[first].start, 0
+        opener, before = parts[first], parts[first - 1] if first else None
+        follows = opener.rank != Rank.CHARACTER and not opener.opening.text
+        if before and before.prose and before.section == opener.section and follows:
+            widest = parts[last - 1].end + len(parts[first].lead.text) - options.max_characters * 3 // 4
             for begin, _ in reversed(sentences(text, before.start, before.end)[-options.overlap_sentences :]):
-                [tokens] = count_tokens([text[begin : parts[first].start]])
-                wide = parts[last - 1].end - begin + len(parts[first].lead.text) + options.max_characters // 4
-                over = grouping.tokens(first, last) + tokens > options.max_tokens or wide > options.max_characters
-                if over or begin <= chunk_before:
+                [more] = count_tokens([text[begin : parts[first].start]])
+                if cost + more > options.max_tokens or begin < widest or begin <= chunk_before:
                     break
-                start = begin
+                start, repeated = begin, more
         chunk_before = parts[first].start
         starts.append(start)
-    return starts
+        tokens.append(cost + repeated)
+    return starts, tokens
 
 
 def _pages(pages: Sequence[Page], starts: Sequence[int], start: int, end: int) -> tuple[int | None, int | None]:

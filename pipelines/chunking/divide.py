@@ -81,12 +81,12 @@ def _cut_oversize(
 ) -> list[Piece]:
     if all(map(room.fits, pieces)):
         return pieces
-    cuts = [
-        [(piece.start, piece.end)] if room.fits(piece) else cutter(text, piece.start, piece.end) for piece in pieces
-    ]
-    costs = iter(count_tokens([text[start:end] for spans in cuts for start, end in spans]))
+    cuts = [[] if room.fits(piece) else cutter(text, piece.start, piece.end) for piece in pieces]
+    costs = iter(count_tokens([text[start:end] for spans in cuts if len(spans) > 1 for start, end in spans]))
     found: list[Piece] = []
     for piece, spans in zip(pieces, cuts, strict=True):
-        for number, (start, end) in enumerate(spans):
+        if len(spans) < 2:
+            found.append(piece)
+        for number, (start, end) in enumerate(spans if len(spans) > 1 else ()):
             found.append(Piece(start, end, rank if number else piece.rank, next(costs)))
     return found

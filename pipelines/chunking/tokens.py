@@ -27,8 +27,7 @@ _REMEMBERED_LENGTH = 64
 _PART = re.compile(r"[^!-/:-@\[-`{-~]+")
 _SPECIAL = re.compile(r"\[(?:PAD|UNK|CLS|SEP|MASK)\]")  # one token each where a text spells them out
 # BERT's clean-up deletes these, joining what stands on both sides; str.split() would part it.
-_DELETED_SPACES = "\x0b\x0c\x1c\x1d\x1e\x1f\x85"
-_DELETE_SPACES = str.maketrans("", "", _DELETED_SPACES)
+_DELETED_SPACE = re.compile("[\x0b\x0c\x1c-\x1f\x85]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +109,6 @@ def _packaged_tokenizer() -> Path:
 
 
 def _words(text: str) -> list[str]:
-    words = text.split()
-    if any(space in text for space in _DELETED_SPACES):
-        words = text.translate(_DELETE_SPACES).split()
-    return words
+    if _DELETED_SPACE.search(text):
+        text = _DELETED_SPACE.sub("", text)
+    return text.split()
