@@ -30,6 +30,8 @@ class Settings(BaseSettings):
     vault_follow_links: bool = False  # may links lead out of the vault?
     vault_git_url: SecretStr | None = None  # remote of a clone that Vaultline keeps; may hold a password
     vault_git_branch: str | None = None  # unset: the remote's default branch
+    vault_git_seconds: float = Field(default=30.0, ge=1)  # how often the remote is asked
+    vault_quiet_seconds: float = Field(default=2.0, ge=0, le=30)  # sensors wait until a save or copy is over
     partition_depth: int = Field(default=1, ge=1, le=8)
     partition_buckets: int = Field(default=0, ge=0, le=1024)
     full_hash_days: float = Field(default=7.0, gt=0)
@@ -103,9 +105,20 @@ class Settings(BaseSettings):
     search_phrase_boost: float = Field(default=0.1, ge=0, le=1)  # for each phrase in quotes that a passage holds
     search_per_document: int = Field(default=3, ge=1)  # passages of one document among the results
     search_candidates: int = Field(default=50, ge=10, le=1_000)  # of each leg, before fusion
+    search_expand: int = Field(default=0, ge=0, le=5)  # chunks shown before and after each result, same document
+    search_links: Literal["path", "obsidian"] = "path"  # what citations in a terminal open
+    rerank_model: str | None = None  # a cross-encoder by sentence-transformers, name or folder; unset: none
+    rerank_depth: int = Field(default=20, ge=1, le=200)  # results that the cross-encoder reads again
+    record_unanswered: bool = True  # keep questions that found nothing good enough, masked, without who asked
     search_max_characters: int = Field(default=4_000, ge=100)  # of a question; the rest is cut with a notice
     index_build_memory: str = "512MB"  # maintenance_work_mem while an HNSW index is built
     # -- serving
+    serving_token: SecretStr | None = None  # asked of every caller; needed to listen on other than loopback addresses
+    serving_hosts: Words = ()  # names that callers may reach a server by, besides loopback names and IP addresses
+    serving_concurrency: int = Field(default=16, ge=1, le=256)  # requests worked on at a time; others get 503
+    serving_timeout_seconds: float = Field(default=20.0, gt=0)  # for one request
+    mcp_answer_characters: int = Field(default=20_000, ge=2_000, le=200_000)  # of one answer; the rest is paged
+    mcp_propose_learning: bool = False  # offer the tool that writes drafts into agent_learnings/ of the vault
     # -- assistant
 
     @field_validator(
@@ -114,6 +127,7 @@ class Settings(BaseSettings):
         "parse_detect_languages",
         "parse_anonymize",
         "ocr_languages",
+        "serving_hosts",
         mode="before",
     )
     @classmethod

@@ -65,4 +65,4 @@ def spread(ranked: Sequence[Scored], *, k: int, per_document: int) -> list[Score
         held[document] += 1
     kept = first[:k]
     kept.extend(rest[: k - len(kept)])
-    return sorted(kept, key=lambda item: -item.score) if len(first) < k else kept
+    return sorted(kept, key=lambda item: -item.score)

@@ -13,10 +13,13 @@ from pipelines.settings import Settings
 from pipelines.storage import search as storage
 from pipelines.storage.database import Connection
 from pipelines.storage.generations import Generation
-from pipelines.storage.search import Candidate
+from pipelines.storage.search import Candidate, Term, Words
 
 COMMON_ROWS = 3_000
 """Rows looked at for one driving query, however many hold it."""
+
+
+_NONE = Words(0.0, 0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +29,18 @@ class Gathered:
     candidates: tuple[Candidate, ...]
     coverages: Mapping[int, float]
     holding: Mapping[int, int]
+    terms: tuple[Term, ...]
     language: str | None
     worded: bool
     embedded: bool
+
+    @property
+    def unknown_codes(self) -> int:
+        """Codes and numbers of the question that no passage holds, at most 2: CRV-6001 where codes end at 4040."""
+        language = self.language
+        own = [term for term in self.terms if term.language == language] or list(self.terms)
+        missing = {term.lexeme for term in own if not term.held_by and any(map(str.isdigit, term.lexeme))}
+        return min(2, len(missing))
 
 
 def gather(
@@ -47,7 +59,7 @@ def gather(
     language = question.language or guess_language(question.text, terms, languages)
     terms = words.telling_terms(terms, language if language in languages else None)
     coverages: dict[int, float] = {}
-    sums: dict[int, tuple[float, float]] = {}
+    sums: dict[int, Words] = {}
     if question.mode != "vector" and any(term.held_by for term in terms):
         sums = storage.text_candidates(
             connection,
@@ -66,17 +78,18 @@ def gather(
     )
     totals = words.totals(terms)
     for candidate in candidates:
-        own, shared = sums.get(candidate.id, (0.0, 0.0))
-        coverages[candidate.id] = words.coverage(own, shared, totals.get(candidate.language, 0.0))
+        row = sums.get(candidate.id, _NONE)
+        coverages[candidate.id] = words.coverage(row.own, row.shared, totals.get(candidate.language, 0.0))
     holding: dict[int, int] = {}
     if question.mode != "vector":
         for phrase in words.phrases(question.text):
-            for row in storage.holding_phrase(connection, generation, list(sums), phrase):
-                holding[row] = holding.get(row, 0) + 1
+            for number in storage.holding_phrase(connection, generation, list(sums), phrase):
+                holding[number] = holding.get(number, 0) + 1
     return Gathered(
         candidates=tuple(candidates),
         coverages=coverages,
         holding=holding,
+        terms=tuple(terms),
         language=language,
         worded=bool(terms),
         embedded=vector is not None,

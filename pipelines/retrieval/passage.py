@@ -70,6 +70,8 @@ class SearchResult:
     results: tuple[Passage, ...]
     seconds: float
     confidence: float = 1.0
+    locale: str | None = None
+    """Language of the question, given or found."""
 
     def to_json(self) -> dict[str, Any]:
         """The document of `search --json` and of `GET /api/search`."""

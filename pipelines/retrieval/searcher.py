@@ -8,19 +8,23 @@ from datetime import date, datetime
 import numpy as np
 from numpy.typing import NDArray
 
-from pipelines.errors import EmbeddingError, GenerationNotFound, NoActiveGeneration
+from pipelines.embedding.protocol import Embedder
+from pipelines.errors import EmbeddingError, GenerationNotFound, ModelChanged, NoActiveGeneration
+from pipelines.generations.identity import check_model
 from pipelines.parsing.document import Json
-from pipelines.retrieval.calibration import ANSWERED_FROM, Calibration
+from pipelines.retrieval.calibration import ANSWERED_FROM, Calibration, evidence
+from pipelines.retrieval.expand import expand
 from pipelines.retrieval.fusion import Scored, spread
 from pipelines.retrieval.gather import Gathered, gather
 from pipelines.retrieval.passage import Passage, SearchResult
 from pipelines.retrieval.query_embedder import QueryEmbedder
 from pipelines.retrieval.question import Question, ask
 from pipelines.retrieval.ranking import rank
+from pipelines.retrieval.rerank import Reranker
 from pipelines.settings import Settings
 from pipelines.storage import search as storage
 from pipelines.storage.database import Connection, Database
-from pipelines.storage.generations import Generation, active_generation, live_generations
+from pipelines.storage.generations import Generation, active_generation, announced_generation, live_generations
 from pipelines.storage.search import PassageRow
 
 
@@ -49,8 +53,9 @@ class Searcher:
 
     def __init__(self, database: Database, settings: Settings) -> None:
         self._database = database
-        self._settings = settings
-        self._embedder = QueryEmbedder(settings)
+        self.settings = settings
+        self._embedder = QueryEmbedder(settings, check=self._check_model)
+        self._reranker = None if settings.rerank_model is None else Reranker(settings.rerank_model)
         self._known: Generation | None = None  # the active one when last asked: saves a round trip, never trusted
 
     def search(
@@ -89,7 +94,7 @@ class Searcher:
             until=until,
             source=source,
             mode=mode,
-            most=self._settings.search_max_characters,
+            most=self.settings.search_max_characters,
         )
         found = self.consider(question, generation=generation)
         answered = bool(found.passages) and found.confidence >= ANSWERED_FROM
@@ -107,15 +112,18 @@ class Searcher:
             results=found.passages if answered or always else (),
             seconds=time.perf_counter() - started,
             confidence=found.confidence,
+            locale=question.locale or found.gathered.language,
         )
 
     def consider(self, question: Question, *, generation: int | None = None, everything: bool = False) -> Found:
         """What both legs find and how it is ranked, in one transaction; `everything` makes all candidates passages."""
         asked = self._known if generation is None and self._known is not None else self._look_up(generation)
         while True:
-            vector, failure = self._embed(asked, question)
+            vector, failure = self._embed(asked, question, wait=generation is not None)
             with storage.reading(self._database) as connection:
                 present = _generation(connection, generation)
+                if generation is None and (coming := announced_generation(connection)) is not None:
+                    self._embedder.prepare(coming)  # a switch is near: it should find the model loaded
                 if present.id == asked.id:
                     found = self._find(connection, present, question, vector, everything=everything)
                     break
@@ -133,12 +141,18 @@ class Searcher:
         with self._database.reader() as connection:
             return _generation(connection, number)
 
-    def _embed(self, generation: Generation, question: Question) -> tuple[NDArray[np.float32] | None, str | None]:
+    def _check_model(self, generation: Generation, embedder: Embedder) -> None:
+        with self._database.reader() as connection:
+            check_model(connection, generation, embedder)
+
+    def _embed(
+        self, generation: Generation, question: Question, *, wait: bool
+    ) -> tuple[NDArray[np.float32] | None, str | None]:
         if question.mode == "text":
             return None, None
         try:
-            return self._embedder.embed(generation, question.text), None
-        except EmbeddingError as error:
+            return self._embedder.embed(generation, question.text, wait=wait or question.mode == "vector"), None
+        except (EmbeddingError, ModelChanged) as error:
             if question.mode == "vector":
                 raise
             return None, f"answered by words alone: {error}"
@@ -152,14 +166,29 @@ class Searcher:
         *,
         everything: bool,
     ) -> Found:
-        settings = self._settings
+        settings = self.settings
         gathered = gather(connection, generation, question, vector, settings)
         trust = Calibration.of_generation(generation).of(gathered.language)
         ranked = rank(gathered, question, trust, settings)
-        confidence = trust.confidence(ranked, embedded=gathered.embedded, worded=gathered.worded)
-        kept = ranked if everything else spread(ranked, k=question.k, per_document=settings.search_per_document)
+        confidence = trust.confidence(
+            evidence(
+                ranked,
+                embedded=gathered.embedded,
+                worded=gathered.worded and question.mode != "vector",
+                unknown_codes=gathered.unknown_codes,
+            )
+        )
+        order = ranked
+        if self._reranker is not None and not everything:
+            first = ranked[: settings.rerank_depth]
+            read = storage.passages(connection, generation, [item.candidate.id for item in first])
+            contents = [read[item.candidate.id].content for item in first]
+            order = [*self._reranker.rerank(question.text, first, contents), *ranked[settings.rerank_depth :]]
+        kept = order if everything else spread(order, k=question.k, per_document=settings.search_per_document)
         rows = storage.passages(connection, generation, [item.candidate.id for item in kept])
         passages = tuple(to_passage(rows[item.candidate.id], item) for item in kept)
+        if settings.search_expand and not everything:
+            passages = expand(connection, generation, kept, passages, around=settings.search_expand)
         return Found(generation, passages, confidence, gathered, tuple(ranked))
 
 

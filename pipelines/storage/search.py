@@ -83,6 +83,17 @@ class Term:
 
 
 @dataclass(frozen=True, slots=True)
+class Words:
+    """What a row has of a question's words: its BM25 sum, the sum over the best rows of its document, and the plain
+    sums of the weights of the terms that are held, once by the row and once by its document."""
+
+    own: float
+    shared: float
+    held: float
+    shared_held: float
+
+
+@dataclass(frozen=True, slots=True)
 class Driving:
     """A text query in Postgres' own syntax that proposes candidates, and what holding it is worth."""
 
@@ -178,10 +189,10 @@ def text_candidates(
     b: float,
     limit: int,
     most: int,
-) -> dict[int, tuple[float, float]]:
+) -> dict[int, Words]:
     """BM25 of the `limit` rows that hold the most telling driving terms, and of the rows `also`.
 
-    Returns id -> (the row's own sum, the sum over the best rows of its document). At most `most` rows are looked at for
+    At most `most` rows are looked at for
     each driving query, which bounds the cost where every term of a question is common.
     """
     parameters = filters.parameters() | {
@@ -199,7 +210,7 @@ def text_candidates(
         "b": b,
     }
     rows = connection.execute(query("text_leg", table=generation.table, filters=query("filters")), parameters)
-    return {cast(int, row[0]): (cast(float, row[1]), cast(float, row[2])) for row in rows}
+    return {cast(int, row[0]): Words(*cast(tuple[float, float, float, float], row[1:])) for row in rows}
 
 
 def describe(
@@ -228,6 +239,13 @@ def passages(connection: Connection, generation: Generation, ids: Sequence[int])
     with connection.cursor(row_factory=class_row(PassageRow)) as cursor:
         rows = cursor.execute(query("passages", table=generation.table), {"ids": list(ids)})
         return {row.id: row for row in rows}
+
+
+def neighbours(connection: Connection, generation: Generation, places: Sequence[tuple[int, int]]) -> list[PassageRow]:
+    """The rows at the given (document id, ordinal)."""
+    parameters = {"documents": [place[0] for place in places], "ordinals": [place[1] for place in places]}
+    with connection.cursor(row_factory=class_row(PassageRow)) as cursor:
+        return cursor.execute(query("neighbours", table=generation.table), parameters).fetchall()
 
 
 def vector_text(vector: NDArray[np.float32]) -> str:

@@ -93,17 +93,19 @@ WITH driving AS (
     SELECT * FROM unnest(%(languages)s::text[], %(lexemes)s::text[], %(weights)s::float8[], %(lengths)s::float8[])
                   AS t(language, lexeme, weight, length)
 ), part AS MATERIALIZED (
-    SELECT r.id, r.document_id, t.lexeme,
+    SELECT r.id, r.document_id, t.lexeme, t.weight,
            t.weight * f.tf * (%(k1)s + 1) / (f.tf + %(k1)s * (1 - %(b)s + %(b)s * r.words / t.length)) AS gain
     FROM row r CROSS JOIN LATERAL unnest(r.search) AS u(lexeme, positions, weights)
     JOIN term t ON (t.language, t.lexeme) = (r.language, u.lexeme)
     CROSS JOIN LATERAL (SELECT coalesce(sum(CASE w WHEN 'A' THEN 2 WHEN 'B' THEN 1.5 WHEN 'C' THEN 0.5 ELSE 1 END), 1)::float8 AS tf
                         FROM unnest(u.weights) AS w) AS f
 ), shared AS (
-    SELECT document_id, sum(gain) AS gain
-    FROM (SELECT document_id, max(gain) AS gain FROM part GROUP BY document_id, lexeme) AS best GROUP BY document_id
+    SELECT document_id, sum(gain) AS gain, sum(weight) AS weight
+    FROM (SELECT document_id, max(gain) AS gain, max(weight) AS weight FROM part GROUP BY document_id, lexeme) AS best
+    GROUP BY document_id
 )
-SELECT r.id, coalesce(sum(p.gain), 0) AS own, coalesce(max(s.gain), 0) AS shared
+SELECT r.id, coalesce(sum(p.gain), 0) AS own, coalesce(max(s.gain), 0) AS shared,
+       coalesce(sum(p.weight), 0) AS held, coalesce(max(s.weight), 0) AS shared_held
 FROM row r LEFT JOIN part p USING (id) LEFT JOIN shared s ON s.document_id = r.document_id
 GROUP BY r.id
 
@@ -124,3 +126,9 @@ AND search @@ phraseto_tsquery(search_configuration(search_language(locale)), se
 SELECT id, document_id, source, ordinal, folder, title, section, content, context, locale, line_start, line_end, page_start,
        page_end, modified_at
 FROM {table} WHERE id = ANY(%(ids)s)
+
+-- name: neighbours
+SELECT k.id, k.document_id, k.source, k.ordinal, k.folder, k.title, k.section, k.content, k.context, k.locale, k.line_start,
+       k.line_end, k.page_start, k.page_end, k.modified_at
+FROM unnest(%(documents)s::bigint[], %(ordinals)s::integer[]) AS w(document_id, ordinal)
+JOIN {table} k ON k.document_id = w.document_id AND k.ordinal = w.ordinal
