@@ -60,6 +60,12 @@ def active_generation(connection: Connection) -> Generation | None:
     return next((generation for generation in live_generations(connection) if generation.state == "active"), None)
 
 
+def announced_generation(connection: Connection) -> Generation | None:
+    """The generation that a promotion under way is about to make active, so that searchers can load its model."""
+    with connection.cursor(row_factory=class_row(Generation)) as cursor:
+        return cursor.execute(query("announced_generation")).fetchone()
+
+
 def add_generation(
     connection: Connection, *, spec: ModelSpec, address: str | None, canary: "NDArray[np.float32] | None"
 ) -> int:
@@ -118,7 +124,8 @@ def publish(connection: Connection, generation: Generation, ids: Sequence[int]) 
     if generation.id not in {live.id for live in live_generations(connection)}:
         return 0, 0, 0
     parameters: dict[str, object] = {"fingerprint": generation.fingerprint, "generation": generation.id}
-    ready = connection.execute(query("lock_publishable"), parameters | {"ids": list(ids)}).fetchall()
+    connection.execute(query("lock_publishable"), {"ids": list(ids)})
+    ready = connection.execute(query("publishable"), parameters | {"ids": list(ids)}).fetchall()
     parameters["ids"] = [row[0] for row in ready]
     removed = connection.execute(query("publish_delete", table=generation.table), parameters).rowcount
     connection.execute(query("publish_update", table=generation.table), parameters)

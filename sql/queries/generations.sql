@@ -115,6 +115,11 @@ ORDER BY d.id
 LIMIT %(limit)s
 
 -- name: lock_publishable
+-- In one order, like every writer. A statement of its own: who waits for a lock goes on with the snapshot from before
+-- the wait, in which the chunks are still the old ones.
+SELECT id FROM document WHERE id = ANY(%(ids)s) ORDER BY id FOR NO KEY UPDATE
+
+-- name: publishable
 -- The same question again with the rows locked: what changed meanwhile waits for its own turn.
 SELECT d.id FROM document d
 WHERE d.id = ANY(%(ids)s)
@@ -123,7 +128,6 @@ WHERE d.id = ANY(%(ids)s)
       AND NOT EXISTS (SELECT FROM embedding e WHERE (e.fingerprint, e.text_hash) = (%(fingerprint)s, c.text_hash))
       AND NOT EXISTS (SELECT FROM refusal r WHERE (r.fingerprint, r.text_hash) = (%(fingerprint)s, c.text_hash)))
 ORDER BY d.id
-FOR UPDATE OF d
 
 -- name: unpublish
 DELETE FROM {table} WHERE document_id = ANY(%(ids)s)
@@ -131,6 +135,11 @@ DELETE FROM {table} WHERE document_id = ANY(%(ids)s)
 -- name: live_generations
 SELECT id, model, fingerprint, spec, address, dimensions, state, indexed, held, calibration, begun_at_revision
 FROM generation WHERE state <> 'retired' ORDER BY id
+
+-- name: announced_generation
+SELECT id, model, fingerprint, spec, address, dimensions, state, indexed, held, calibration, begun_at_revision
+FROM generation WHERE announced_at > now() - interval '1 hour' AND state IN ('building', 'previous')
+ORDER BY announced_at DESC LIMIT 1
 
 -- name: all_generations
 SELECT id, model, fingerprint, spec, address, dimensions, state, indexed, held, calibration, begun_at_revision

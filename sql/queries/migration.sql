@@ -114,7 +114,7 @@ UPDATE generation SET gate = %(gate)s WHERE id = %(generation)s
 UPDATE generation SET calibration = %(calibration)s WHERE id = %(generation)s
 
 -- name: announce
-UPDATE generation SET announced_at = now() WHERE id = %(generation)s AND announced_at IS NULL
+UPDATE generation SET announced_at = now() WHERE id = %(generation)s
 
 -- name: canary_of
 SELECT canary::text FROM generation WHERE id = %(generation)s
