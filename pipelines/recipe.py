@@ -8,6 +8,7 @@ from typing import Self, get_args
 from pipelines.chunking.chunker import chunker_fingerprint
 from pipelines.chunking.options import ChunkOptions
 from pipelines.chunking.tokens import ChunkTokenizer, load_chunk_tokenizer
+from pipelines.parsing import ocr
 from pipelines.parsing.document import MediaType
 from pipelines.parsing.options import ParseOptions
 from pipelines.parsing.parser import parser_fingerprint
@@ -36,7 +37,7 @@ class Recipe:
         return cls(
             parsing=parsing,
             chunking=chunking,
-            parsers={media_type: parser_fingerprint(media_type, parsing) for media_type in get_args(MediaType)},
+            parsers={media_type: _parser(media_type, parsing) for media_type in get_args(MediaType)},
             chunker=chunker_fingerprint(chunking, tokenizer().fingerprint),
             describer=hashlib.blake2b(described.encode(), digest_size=4).hexdigest(),
             default_locale=settings.default_locale,
@@ -47,6 +48,14 @@ class Recipe:
         both = f"{self.parsers['markdown']}/{notes}"
         fingerprint = hashlib.blake2b(both.encode(), digest_size=8).hexdigest()
         return replace(self, parsers={**self.parsers, "markdown": fingerprint})
+
+
+def _parser(media_type: MediaType, options: ParseOptions) -> str:
+    fingerprint = parser_fingerprint(media_type, options)
+    if media_type != "pdf":
+        return fingerprint
+    # Not an option but the machine: once an engine is installed, pages that were skipped for want of one are read.
+    return hashlib.blake2b(f"{fingerprint}/{ocr.identity(options)}".encode(), digest_size=8).hexdigest()
 
 
 @cache

@@ -12,7 +12,9 @@ from pipelines.generations.lifecycle import Due, due
 from pipelines.generations.report import migration_line
 from pipelines.generations.writing import LEAVE_ALONE
 from pipelines.intake.look import Look, look, refresh_dates, settle
-from pipelines.resources.store import Store
+from pipelines.parsing import ocr
+from pipelines.parsing.options import ParseOptions
+from pipelines.resources.store import COMMIT_DONE, Store
 from pipelines.settings import Settings
 from pipelines.storage import documents, generation_states, generations, ledger, reports
 from pipelines.storage.database import Connection
@@ -134,11 +136,14 @@ def sync(
 
     `build_seconds` ends the second part after that time, for callers that look at the vault again and come back; 0 is
     no limit. Imports Dagster only if there is something to do. Raises VaultUnavailable, VaultShrank, DatabaseError,
-    EmbeddingError; what was done until then is kept.
+    EmbeddingError; what was done until then is kept. A clone of the vault's git remote is updated first, which raises
+    RemoteUnreachable and RemoteRefused.
     """
     started = time.monotonic()
     store = Store(settings)
+    update = store.update_clone()
     store.vault  # noqa: B018  # a wrong vault is said before a database is started
+    ocr.require(ParseOptions.from_settings(settings))
     with store.database.connect(autocommit=True) as connection:
         refresh_dates(store, connection)
         todo = plan(store, connection, folders=folders, full=full, allow_deletes=allow_deletes)
@@ -157,6 +162,8 @@ def sync(
     if failure is not None:
         raise failure
     with store.database.connect(autocommit=True) as connection:
+        if update is not None and not (dry_run or folders or todo.notice):
+            documents.put_fact(connection, COMMIT_DONE, update.after)
         return _report(connection, todo, ledger.totals(connection, runs), dry_run=dry_run, started=started)
 
 
@@ -236,11 +243,11 @@ def _execute_job(
 def _execute(
     job: "dg.JobDefinition", instance: "dg.DagsterInstance", config: dict[str, Any], tags: dict[str, str]
 ) -> str:
-    key = tags.pop("dagster/partition", None)
+    from pipelines.run_process import this_process
+
+    key, own = tags.pop("dagster/partition", None), {**this_process(), "vaultline/started_by": "sync"}
     try:
-        result = job.execute_in_process(
-            instance=instance, partition_key=key, tags={**tags, "vaultline/started_by": "sync"}, run_config=config
-        )
+        result = job.execute_in_process(instance=instance, partition_key=key, tags={**tags, **own}, run_config=config)
     except Exception as error:
         if (own := _own_error(error)) is not None:
             raise own from None
