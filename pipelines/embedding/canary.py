@@ -4,10 +4,13 @@ A fixed sentence's vector is stored with each generation and compared at start: 
 that was changed or weights that were replaced give another vector.
 """
 
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from pipelines.embedding.protocol import Embedder, Role
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 CANARY_TEXT = (
     "Vaultline canary: la copia de seguridad se restaura en 15 minutos; "
@@ -18,14 +21,16 @@ TOLERANCE = 0.001
 """Largest 1 - cosine of one model. Runtimes agree to 0.0001 and hosted providers vary a little from call to call."""
 
 
-def canary_vector(embedder: Embedder) -> NDArray[np.float32]:
+def canary_vector(embedder: Embedder) -> "NDArray[np.float32]":
     """The vector of the canary as a document, shape (dimensions,). Raises as `Embedder.embed`."""
     vectors = embedder.embed([CANARY_TEXT], role=Role.DOCUMENT).vectors
     return vectors.reshape(-1)
 
 
-def same_space(one: NDArray[np.float32], other: NDArray[np.float32], *, tolerance: float = TOLERANCE) -> bool:
+def same_space(one: "NDArray[np.float32]", other: "NDArray[np.float32]", *, tolerance: float = TOLERANCE) -> bool:
     """Whether two canary vectors are of one space: equally long, of nearly one direction and of nearly one length."""
+    import numpy as np  # 0.1 s, which a sync with nothing to do can spare
+
     if one.shape != other.shape:
         return False
     lengths = float(np.linalg.norm(one)), float(np.linalg.norm(other))
