@@ -1,6 +1,7 @@
 """The budget's tokenizer counts what the model reads, exactly, whatever the text is."""
 
 import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
 from pipelines.chunking import tokens
-from pipelines.chunking.tokens import ChunkTokenizer, load_chunk_tokenizer
+from pipelines.chunking.tokens import ChunkTokenizer, chunk_tokenizer_fingerprint, load_chunk_tokenizer
 from pipelines.errors import ModelUnavailable
 
 PACKAGED = Path(tokens.find_spec(tokens.PACKAGE).submodule_search_locations[0], "model", "tokenizer.json")
@@ -93,6 +94,17 @@ def test_fingerprint_follows_the_vocabulary(tokenizer: ChunkTokenizer, tmp_path:
     changed = tmp_path / "tokenizer.json"
     changed.write_text(json.dumps(definition))
     assert load_chunk_tokenizer(changed).fingerprint != tokenizer.fingerprint
+    assert chunk_tokenizer_fingerprint(changed) == load_chunk_tokenizer(changed).fingerprint
+    assert chunk_tokenizer_fingerprint() == tokenizer.fingerprint
+
+
+def test_the_fingerprint_needs_no_tokenizer(tmp_path: Path):
+    code = "import sys; from pipelines.chunking.tokens import *; chunk_tokenizer_fingerprint(); print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert "pipelines.chunking.tokens" in loaded
+    assert "tokenizers" not in loaded
+    with pytest.raises(ModelUnavailable, match="absent"):
+        chunk_tokenizer_fingerprint(tmp_path / "absent.json")
 
 
 def test_the_package_is_located_without_being_imported():
