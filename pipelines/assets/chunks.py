@@ -16,7 +16,7 @@ from pipelines.partitions import FOLDERS, ONE_RUN
 from pipelines.recipe import tokenizer
 from pipelines.resources.store import Store
 from pipelines.storage import documents, generations, texts
-from pipelines.storage.database import Connection
+from pipelines.storage.database import Connection, make_commits_cheap
 from pipelines.storage.texts import Description, PendingChunks
 
 
@@ -33,6 +33,7 @@ from pipelines.storage.texts import Description, PendingChunks
 def chunks(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]) -> None:
     figures = ("documents", "chunks", "added", "removed", "excluded", "empty", "failed")
     with stage(context, store, "chunks", figures=figures) as work, store.database.connect(autocommit=True) as conn:
+        make_commits_cheap(conn)
         recipe = store.recipe
         while pending := texts.pending_chunks(
             conn,
@@ -42,8 +43,8 @@ def chunks(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store]) ->
             describer=recipe.describer,
             limit=BATCH,
         ):
-            with conn.transaction():
-                for item in pending:
+            for item in pending:
+                with conn.transaction():
                     _replace(store, conn, item, work)
 
 

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable
-from pathlib import Path
 
 import dagster as dg
 
@@ -16,6 +15,7 @@ from pipelines.parsing.parser import parse
 from pipelines.partitions import FOLDERS, ONE_RUN
 from pipelines.resources.store import Store
 from pipelines.storage import documents, texts
+from pipelines.storage.database import make_commits_cheap
 from pipelines.storage.texts import PendingParse
 from pipelines.vault.content import hash_bytes, is_lfs_pointer, read_stable
 from pipelines.vault.folders import folder_of
@@ -35,31 +35,33 @@ def parsed_text(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store
     figures = ("parsed", "failed", "ocr_pages")
     with stage(context, store, "parsed_text", figures=figures) as work, store.database.connect(autocommit=True) as conn:
         unread: set[int] = set()
+        make_commits_cheap(conn)  # one a document: a killed run must not lose an hour of OCR
         recipe, resolve_embed = store.recipe, embed_resolver(store)
         while pending := [
             item
             for item in texts.pending_parses(conn, folders=work.folders, parsers=recipe.parsers, limit=BATCH)
             if item.id not in unread
         ]:
-            with conn.transaction():
-                for item in pending:
-                    try:
-                        document = _parse(_read(store.vault, item), item, recipe.parsing, resolve_embed)
-                    except _Unread as error:
-                        unread.add(item.id)
-                        # Not this content's fault: the key is no content, so that the next run tries again.
-                        documents.quarantine(conn, item.id, stage="parsed_text", key="", reason=str(error))
-                    except DocumentError as error:
-                        context.log.warning(f"{item.source}: {error}")
-                        documents.quarantine(conn, item.id, stage="parsed_text", key=item.key, reason=str(error))
-                        work.count(_folder(store, item), failed=1)
-                    else:
+            for item in pending:
+                try:
+                    document = _parse(_read(store, item), item, recipe.parsing, resolve_embed)
+                except _Unread as error:
+                    unread.add(item.id)
+                    # Not this content's fault: the key is no content, so that the next run tries again.
+                    documents.quarantine(conn, item.id, stage="parsed_text", key="", reason=str(error))
+                    documents.distrust(conn, item.id)
+                except DocumentError as error:
+                    context.log.warning(f"{item.source}: {error}")
+                    documents.quarantine(conn, item.id, stage="parsed_text", key=item.key, reason=str(error))
+                    work.count(_folder(store, item), failed=1)
+                else:
+                    with conn.transaction():
                         texts.put_parsed(
                             conn, content_hash=item.content_hash, fingerprint=item.fingerprint, document=document
                         )
-                        documents.release(conn, item.id, "parsed_text")
-                        ocr_pages = sum(page.origin in ("ocr", "mixed") for page in document.pages)
-                        work.count(_folder(store, item), parsed=1, ocr_pages=ocr_pages)
+                        documents.release_content(conn, item.content_hash, "parsed_text")
+                    ocr_pages = sum(page.origin in ("ocr", "mixed") for page in document.pages)
+                    work.count(_folder(store, item), parsed=1, ocr_pages=ocr_pages)
 
 
 class _Unread(DocumentError):
@@ -75,9 +77,10 @@ def _parse(
         return parse(data, media_type=item.media_type, options=options, resolve_embed=resolve_embed)
 
 
-def _read(vault: Path, item: PendingParse) -> bytes:
+def _read(store: Store, item: PendingParse) -> bytes:
+    path = os.path.join(os.fsencode(store.vault), item.disk_path)  # noqa: PTH118
     try:
-        data, _, _ = read_stable(os.path.join(os.fsencode(vault), item.disk_path), follow_links=True)  # noqa: PTH118
+        data, _, _ = read_stable(path, follow_links=store.settings.vault_follow_links)
     except FileNotFoundError:
         raise _Unread("gone since it was found; the next sync looks again") from None
     except DocumentError as error:

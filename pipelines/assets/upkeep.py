@@ -8,6 +8,19 @@ from pipelines.storage import documents, texts, vectors
 _DAY = 86_400.0
 
 
+def upkeep(store: Store) -> None:
+    """What a run does at its end, where one was killed or failed before it came to that. Cheap when nothing is due."""
+    with store.database.connect() as connection:
+        links_due = texts.link_state(connection) != documents.get_fact(connection, "links_resolved")
+        texts_due = texts.purge_due(
+            connection, parsers=store.recipe.parsers, tombstone_seconds=store.settings.tombstone_days * _DAY
+        )
+    if links_due:
+        resolve_changed_links(store, Work(()))
+    if texts_due:
+        tidy(store, Work(()))
+
+
 def resolve_changed_links(store: Store, work: Work) -> None:
     """Find again where links lead, if any document came, went or changed since they were last resolved."""
     with store.database.connect() as connection:

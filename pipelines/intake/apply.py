@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
-from pathlib import Path
 from typing import TypeVar
 
 from pipelines.errors import DocumentError, VaultShrank
@@ -39,13 +38,32 @@ def take_in(store: Store, folders: Sequence[str], work: Work, *, full: bool, con
         documents.lock_scans(connection)
         try:
             seen = look(store, connection, full=full)
-            intake = _Intake(store.vault, connection, seen, frozenset(folders), work)
-            intake.guard(store, confirm_deletes=confirm_deletes)
+            intake = _Intake(store, connection, seen, frozenset(folders), work)
+            refuse_loss(store, seen, confirm_deletes=confirm_deletes)
             intake.run()
             refresh_dates(store, connection)
         finally:
             documents.unlock_scans(connection)
     return list(seen.scan.warnings) + intake.warnings
+
+
+def refuse_loss(store: Store, seen: Look, *, confirm_deletes: bool) -> None:
+    """Refuse to delete most of the vault unasked. Files that only moved are not lost. Raises VaultShrank."""
+    settings, known = store.settings, seen.known
+    new_sizes = Counter(file.size for file in seen.differences.to_read if file.source not in known)
+    lost = []
+    for row in seen.differences.vanished:
+        if new_sizes[row.size] > 0:
+            new_sizes[row.size] -= 1  # very likely moved
+        else:
+            lost.append(row)
+    if not confirm_deletes and is_suspicious_loss(
+        lost, known.values(), fraction=settings.mass_delete_fraction, minimum=settings.mass_delete_minimum
+    ):
+        raise VaultShrank(
+            f"{len(lost)} of {len(known)} documents are gone from {store.vault}: is it mounted and complete? "
+            "Nothing was deleted. If they were really deleted, run again with --allow-deletes"
+        )
 
 
 @dataclass
@@ -60,9 +78,10 @@ class _Read:
 class _Intake:
     """The changes of one look, applied to some folders."""
 
-    def __init__(self, root: Path, connection: Connection, seen: Look, folders: frozenset[str], work: Work) -> None:
-        self.root = os.fsencode(root)
-        self.vault = root
+    def __init__(self, store: Store, connection: Connection, seen: Look, folders: frozenset[str], work: Work) -> None:
+        self.root = os.fsencode(store.vault)
+        self.vault = store.vault
+        self.follow_links = store.settings.vault_follow_links
         self.connection = connection
         self.seen = seen
         self.selected = folders
@@ -70,24 +89,6 @@ class _Intake:
         self.warnings: list[str] = []
         self.vanished: list[Known] = list(seen.differences.vanished)
         self.dates: dict[str, GitDate] = {}
-
-    def guard(self, store: Store, *, confirm_deletes: bool) -> None:
-        """Refuse to delete most of the vault unasked. Files that only moved are not lost."""
-        settings, known = store.settings, self.seen.known
-        new_sizes = Counter(file.size for file in self.seen.differences.to_read if file.source not in known)
-        lost = []
-        for row in self.vanished:
-            if new_sizes[row.size] > 0:
-                new_sizes[row.size] -= 1  # very likely moved
-            else:
-                lost.append(row)
-        if not confirm_deletes and is_suspicious_loss(
-            lost, known.values(), fraction=settings.mass_delete_fraction, minimum=settings.mass_delete_minimum
-        ):
-            raise VaultShrank(
-                f"{len(lost)} of {len(known)} documents are gone from {self.vault}: is it mounted and complete? "
-                "Nothing was deleted. If they were really deleted, run again with --allow-deletes"
-            )
 
     def run(self) -> None:
         different, selected = self.seen.differences, self.selected
@@ -114,7 +115,7 @@ class _Intake:
     def _read(self, file: FoundFile) -> _Read | None:
         verified_ns = time.time_ns()
         try:
-            digest = hash_file(os.path.join(self.root, file.disk_path), follow_links=True)  # noqa: PTH118  # bytes
+            digest = hash_file(os.path.join(self.root, file.disk_path), follow_links=self.follow_links)  # noqa: PTH118
         except FileNotFoundError:
             return None  # gone since the scan; the next one says so
         except DocumentError as error:
@@ -139,6 +140,8 @@ class _Intake:
         for read in changed:
             self.work.count(self._folder(read.found), changed=1)
         with self.connection.transaction():
+            held = [known[r.found.source].id for r in (*same, *changed)]
+            documents.lock_documents(self.connection, [*held, *(row.id for row in moves.values())])
             documents.verify_documents(
                 self.connection,
                 [(known[r.found.source].id, r.found.size, r.found.mtime_ns, r.verified_ns) for r in same],

@@ -40,7 +40,8 @@ class Look:
 def look(store: Store, connection: Connection, *, full: bool = False) -> Look:
     """Scan the vault and compare. `full` reads every file again, whatever its size and time say.
 
-    Raises VaultUnavailable if the root cannot be read.
+    Documents that other settings would put into another folder are put there. Raises VaultUnavailable if the root
+    cannot be read.
     """
     settings = store.settings
     found = scan(store.vault, rules=ScanRules.from_settings(settings, store.vault))
@@ -59,14 +60,19 @@ def look(store: Store, connection: Connection, *, full: bool = False) -> Look:
         for source, row in documents.known_documents(connection).items()
     }
     full_hash_ns = 0 if full else int(settings.full_hash_days * _DAY_NS)
+    folders = {
+        source: folder_of(source, depth=settings.partition_depth, buckets=settings.partition_buckets)
+        for source in found.files
+    }
+    astray = {row.id: folders[source] for source, row in known.items() if folders.get(source, row.folder) != row.folder}
+    if astray:
+        documents.refolder(connection, astray)
+        known = {source: replace(row, folder=folders.get(source, row.folder)) for source, row in known.items()}
     return Look(
         scan=found,
         known=known,
         differences=find_differences(found, known, now_ns=time.time_ns(), full_hash_ns=full_hash_ns),
-        folders={
-            source: folder_of(source, depth=settings.partition_depth, buckets=settings.partition_buckets)
-            for source in found.files
-        },
+        folders=folders,
     )
 
 
@@ -84,7 +90,7 @@ def settle(store: Store, connection: Connection, seen: Look) -> Look:
         if before is not None and before.content_hash is not None and before.problem is None:
             with contextlib.suppress(OSError, DocumentError):
                 path = os.path.join(os.fsencode(store.vault), file.disk_path)  # noqa: PTH118  # bytes
-                if hash_file(path, follow_links=True) == before.content_hash:
+                if hash_file(path, follow_links=store.settings.vault_follow_links) == before.content_hash:
                     same.append((before.id, file.size, file.mtime_ns, verified_ns))
                     continue
         to_read.append(file)

@@ -113,6 +113,12 @@ def translated(address: str) -> Iterator[None]:
         raise DatabaseError(f"the database at {address} answered: {_first_line(error)}") from error
 
 
+def make_commits_cheap(connection: Connection) -> None:
+    """Do not wait for the disk at each commit of this connection. A server that crashes loses its last moments' work,
+    in order; what is lost is pending again."""
+    connection.execute("SET synchronous_commit = off")
+
+
 def retry_conflicts(work: Callable[[], T]) -> T:
     """Run a transaction again, up to 6 times, when the server undid it because of another one."""
     retrying = retry(

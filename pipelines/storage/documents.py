@@ -116,6 +116,7 @@ def verify_documents(connection: Connection, rows: Sequence[tuple[int, int, int,
 
 def delete_documents(connection: Connection, ids: Sequence[int], *, bury: bool = True) -> None:
     """Delete documents with everything made of them; `bury` keeps a tombstone, so that a move is recognised later."""
+    lock_documents(connection, ids)
     if bury:
         connection.execute(query("bury_documents"), {"ids": list(ids)})
     connection.execute(query("delete_documents"), {"ids": list(ids)})
@@ -124,6 +125,9 @@ def delete_documents(connection: Connection, ids: Sequence[int], *, bury: bool =
 def put_left_out(connection: Connection, found: Any, *, folder: str) -> None:
     """Store that a rule leaves a file out, and drop whatever was made of it."""
     connection.execute("DELETE FROM document WHERE source = %s AND content_hash IS NOT NULL", (found.source,))
+    connection.execute(
+        "DELETE FROM quarantine WHERE document_id = (SELECT id FROM document WHERE source = %s)", (found.source,)
+    )
     connection.execute(query("put_left_out"), _found(found, folder) | {"excluded": found.excluded})
 
 
@@ -175,6 +179,29 @@ def quarantine(connection: Connection, document_id: int, *, stage: str, key: str
 def release(connection: Connection, document_id: int, stage: str) -> None:
     """Forget a failure after the stage has succeeded."""
     connection.execute("DELETE FROM quarantine WHERE document_id = %s AND stage = %s", (document_id, stage))
+
+
+def release_content(connection: Connection, content_hash: str, stage: str) -> None:
+    """The same for every document of a content: a stage that works once a content has succeeded for them all."""
+    connection.execute(
+        "DELETE FROM quarantine q USING document d WHERE d.id = q.document_id AND d.content_hash = %s AND q.stage = %s",
+        (content_hash, stage),
+    )
+
+
+def distrust(connection: Connection, document_id: int) -> None:
+    """Have the next scan read a file again whatever its size and date say: its content was not what its hash said."""
+    connection.execute("UPDATE document SET verified_ns = 0 WHERE id = %s", (document_id,))
+
+
+def lock_documents(connection: Connection, ids: Iterable[int]) -> None:
+    """Lock rows that the transaction will change, in the order in which every writer locks them: no deadlocks."""
+    connection.execute("SELECT id FROM document WHERE id = ANY(%s) ORDER BY id FOR UPDATE", (list(ids),))
+
+
+def refolder(connection: Connection, folders: Mapping[int, str]) -> None:
+    """Put documents, by id, into other partitions: the settings that say which have changed."""
+    connection.execute(query("refolder"), {"ids": list(folders), "folders": list(folders.values())})
 
 
 def quarantined(connection: Connection) -> list[dict[str, Any]]:

@@ -214,10 +214,17 @@ def resolve_links(connection: Connection, changed: Sequence[tuple[int, int, str 
 
 
 def link_state(connection: Connection) -> list[int]:
-    """Two numbers that change whenever links may lead elsewhere: highest revision and count of documents."""
+    """Numbers that change whenever links may lead elsewhere: highest revision, count and youngest of the documents."""
     row = connection.execute(query("link_state")).fetchone()
     assert row is not None
-    return [int(str(row[0])), int(str(row[1]))]
+    return [int(str(number)) for number in row]
+
+
+def purge_due(connection: Connection, *, parsers: Mapping[str, str], tombstone_seconds: float) -> bool:
+    """Whether `purge` would find something."""
+    parameters = {"seconds": tombstone_seconds, "fingerprints": list(parsers.values())}
+    row = connection.execute(query("purge_due"), parameters).fetchone()
+    return row is not None and bool(row[0])
 
 
 def purge(connection: Connection, *, parsers: Mapping[str, str], tombstone_seconds: float) -> int:

@@ -16,7 +16,9 @@ ON CONFLICT (source) DO UPDATE
 SET disk_path = excluded.disk_path, folder = excluded.folder, media_type = excluded.media_type, size = excluded.size,
     mtime_ns = excluded.mtime_ns, content_hash = excluded.content_hash, verified_ns = excluded.verified_ns,
     modified_at = excluded.modified_at, modified_from = excluded.modified_from, commit_id = excluded.commit_id,
-    excluded = NULL
+    excluded = NULL,
+    -- An edit may be undone before its chunks were made: the date and the words about it are due again all the same.
+    described_from = CASE WHEN document.described_from IS NOT NULL THEN '' END
 RETURNING id
 
 -- name: clear_quarantine
@@ -68,7 +70,8 @@ WITH row AS (
     INSERT INTO document (source, disk_path, folder, media_type, size, mtime_ns, verified_ns, modified_at, modified_from)
     VALUES (%(source)s, %(disk_path)s, %(folder)s, %(media_type)s, %(size)s, %(mtime_ns)s, 0,
             to_timestamp(%(mtime_ns)s / 1e9), 'mtime')
-    ON CONFLICT (source) DO UPDATE SET disk_path = excluded.disk_path
+    ON CONFLICT (source) DO UPDATE
+    SET disk_path = excluded.disk_path, excluded = CASE WHEN document.content_hash IS NOT NULL THEN document.excluded END
     RETURNING id
 )
 INSERT INTO quarantine (document_id, stage, input, reason)
@@ -79,6 +82,11 @@ ON CONFLICT (document_id, stage) DO UPDATE SET reason = excluded.reason
 INSERT INTO quarantine (document_id, stage, input, reason)
 SELECT id, %(stage)s, %(input)s, %(reason)s FROM document WHERE id = %(id)s
 ON CONFLICT (document_id, stage) DO UPDATE SET input = excluded.input, reason = excluded.reason, since = now()
+
+-- name: refolder
+UPDATE document d SET folder = v.folder, revision = nextval('document_revision')
+FROM unnest(%(ids)s::bigint[], %(folders)s::text[]) AS v(id, folder)
+WHERE d.id = v.id
 
 -- name: date_documents
 -- Dates from git for documents whose stored date is another.

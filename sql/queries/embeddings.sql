@@ -26,6 +26,7 @@ SELECT DISTINCT ON (c.text_hash) c.text_hash, c.context, c.content, d.source, c.
 FROM chunk c JOIN document d ON d.id = c.document_id
 WHERE c.text_hash = ANY(%(hashes)s)
   AND NOT EXISTS (SELECT FROM embedding e WHERE (e.fingerprint, e.text_hash) = (%(fingerprint)s, c.text_hash))
+  AND NOT EXISTS (SELECT FROM refusal r WHERE (r.fingerprint, r.text_hash) = (%(fingerprint)s, c.text_hash))
 ORDER BY c.text_hash, d.id
 
 -- name: put_embedding

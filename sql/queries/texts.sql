@@ -37,7 +37,7 @@ LIMIT %(limit)s
 
 -- name: lock_document
 -- One writer a document. Empty when its content is no longer the one that was worked on: compare and swap.
-SELECT id FROM document WHERE id = %(id)s AND content_hash = %(content_hash)s AND source = %(source)s FOR UPDATE
+SELECT id FROM document WHERE id = %(id)s AND content_hash = %(content_hash)s AND source = %(source)s FOR NO KEY UPDATE
 
 -- name: chunk_hashes
 SELECT text_hash FROM chunk WHERE document_id = %(id)s ORDER BY ordinal
@@ -76,7 +76,7 @@ FROM unnest(%(ids)s::bigint[], %(positions)s::int[], %(resolved)s::text[]) AS v(
 WHERE (l.document_id, l.position) = (v.document_id, v.position)
 
 -- name: link_state
-SELECT coalesce(max(revision), 0), count(*) FROM document
+SELECT coalesce(max(revision), 0), count(*), coalesce(max(id), 0) FROM document
 
 -- name: purge_parsed
 -- Texts that no document has any more. What left the vault lately is kept until its tombstone goes, so that a move
@@ -87,6 +87,17 @@ WHERE (NOT EXISTS (SELECT FROM document d WHERE d.content_hash = p.content_hash)
    OR (p.fingerprint <> ALL(%(fingerprints)s)
        AND NOT EXISTS (SELECT FROM document d WHERE d.content_hash = p.content_hash
                        AND d.chunked_from LIKE p.content_hash || '/' || p.fingerprint || '/%%'))
+
+-- name: purge_due
+-- Whether one of the two purges would find something: a killed run leaves its upkeep to the next one.
+SELECT EXISTS (SELECT FROM tombstone WHERE deleted_at < now() - make_interval(secs => %(seconds)s))
+    OR EXISTS (SELECT FROM parsed p
+               WHERE NOT EXISTS (SELECT FROM document d WHERE d.content_hash = p.content_hash)
+                 AND NOT EXISTS (SELECT FROM tombstone t WHERE t.content_hash = p.content_hash))
+    OR EXISTS (SELECT FROM parsed p
+               WHERE p.fingerprint <> ALL(%(fingerprints)s)
+                 AND NOT EXISTS (SELECT FROM document d WHERE d.content_hash = p.content_hash
+                                 AND d.chunked_from LIKE p.content_hash || '/' || p.fingerprint || '/%%'))
 
 -- name: purge_tombstones
 DELETE FROM tombstone WHERE deleted_at < now() - make_interval(secs => %(seconds)s)
