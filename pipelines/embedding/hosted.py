@@ -146,7 +146,7 @@ class HostedEmbedder:
     def ping(self) -> None:
         """Embed the canary once. Raises the error that a run would meet: wrong key, unknown model, nobody there."""
         text = self._prefix(Role.DOCUMENT) + CANARY_TEXT
-        self._ask([text], Role.DOCUMENT, patience=PING_PATIENCE, stop=Event())
+        self._ask([text], Role.DOCUMENT, tokens=0, patience=PING_PATIENCE, stop=Event())
 
     def close(self) -> None:
         """Close the connections."""
@@ -199,12 +199,12 @@ class HostedEmbedder:
     def _embed_pieces(self, pieces: list[Piece], role: Role, stop: Event) -> list[Outcome]:
         """Ask for the pieces; halve what is rejected, first the request, then a text that is too long by itself."""
         try:
-            reply = self._ask([piece.text for piece in pieces], role, patience=self._patience(role), stop=stop)
+            reply = self._ask([piece.text for piece in pieces], role, tokens=sum(p.tokens for p in pieces), stop=stop)
         except RequestRejected as rejected:
             if not self._answered:
                 # Is it these texts, or every request? Without this, each of a thousand texts would be refused.
                 try:
-                    self._ask([CANARY_TEXT], role, patience=self._patience(role), stop=stop)
+                    self._ask([CANARY_TEXT], role, tokens=0, stop=stop)
                 except EmbeddingError as error:
                     return _failed(pieces, error, stop)
             if len(pieces) == 1:
@@ -232,8 +232,7 @@ class HostedEmbedder:
         outcomes = [outcome for part in parts for outcome in self._embed_pieces([part], role, stop)]
         return joined(outcomes)
 
-    def _ask(self, texts: list[str], role: Role, *, patience: float, stop: Event) -> Reply:
-        tokens = sum(map(estimate_tokens, texts))
+    def _ask(self, texts: list[str], role: Role, *, tokens: int, stop: Event, patience: float | None = None) -> Reply:
         timeout = self._settings.embedding_timeout_seconds
         if role is Role.QUERY:
             timeout = min(timeout, max(10.0, self._settings.embedding_query_patience_seconds))
@@ -241,7 +240,7 @@ class HostedEmbedder:
             lambda: self._transport.request(texts, role=role, timeout=timeout),
             pace=self._pace,
             tokens=tokens,
-            patience=patience,
+            patience=self._patience(role) if patience is None else patience,
             stop=stop,
         )
         counts = np.full(len(texts), tokens, dtype=np.int64)

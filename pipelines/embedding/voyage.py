@@ -1,5 +1,6 @@
 """Voyage AI, by its own client."""
 
+import base64
 import logging
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,6 +12,7 @@ from pipelines.embedding.hosted import HostedEmbedder, Reply
 from pipelines.embedding.http import Endpoint, checked_address, error_of_status, not_an_answer, unreachable
 from pipelines.embedding.known_sizes import asked_size, known_dimensions, sized_revision
 from pipelines.embedding.protocol import ModelSpec, Role
+from pipelines.embedding.vectors import Vectors
 from pipelines.errors import SettingsError
 from pipelines.settings import Settings
 
@@ -51,6 +53,7 @@ class VoyageTransport:
                 input_type=str(role),
                 truncation=False,  # a text over the window is an error that we handle, never cut in silence
                 output_dimension=self._size,
+                encoding_format="base64",  # decoded here: the client makes lists of Python floats of it
                 api_key=self._key,
                 base_url=self.address,
                 request_timeout=timeout,
@@ -85,12 +88,19 @@ class VoyageTransport:
             raise not_an_answer(self._endpoint, f"answered with {found} vectors for {count} texts")
         try:
             ordered = sorted(items, key=lambda item: item["index"]) if "index" in items[0] else items
-            vectors = np.asarray([item["embedding"] for item in ordered], dtype=np.float32)
+            vectors = np.stack([_numbers(item["embedding"]) for item in ordered])
             usage = getattr(response, "usage", None)
             tokens = int(usage["total_tokens"]) if usage else 0
         except (TypeError, ValueError, KeyError):
             raise not_an_answer(self._endpoint, "answered with vectors that are no lists of numbers") from None
-        return Reply(vectors.reshape(count, -1), tokens)
+        return Reply(vectors, tokens)
+
+
+def _numbers(embedding: object) -> Vectors:
+    """A vector from base64 of little-endian float32, or from a list of numbers where the server prefers that."""
+    if isinstance(embedding, str):
+        return np.frombuffer(base64.b64decode(embedding), dtype="<f4")
+    return np.asarray(embedding, dtype=np.float32)
 
 
 def open_voyage(model: str, settings: Settings) -> HostedEmbedder:
