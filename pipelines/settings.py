@@ -101,7 +101,8 @@ class Settings(BaseSettings):
     # -- retrieval
     search_age_penalty: float = Field(default=0.05, ge=0, le=1)  # taken off the score of passages older than ...
     search_age_days: int = Field(default=183, ge=1)  # ... this
-    search_language_boost: float = Field(default=0.03, ge=0, le=1)  # for passages in the question's language
+    search_language_boost: float = Field(default=0.03, ge=0, le=1)  # for passages in the language a question shows
+    search_locale_boost: float = Field(default=0.2, ge=0, le=1)  # the same where the caller names the locale
     search_phrase_boost: float = Field(default=0.1, ge=0, le=1)  # for each phrase in quotes that a passage holds
     search_per_document: int = Field(default=3, ge=1)  # passages of one document among the results
     search_candidates: int = Field(default=50, ge=10, le=1_000)  # of each leg, before fusion

@@ -15,7 +15,9 @@ def rank(gathered: Gathered, question: Question, trust: Trust, settings: Setting
     elif not gathered.embedded:
         weight = 0.0
     boosts = Boosts(
-        age=settings.search_age_penalty, language=settings.search_language_boost, phrase=settings.search_phrase_boost
+        age=settings.search_age_penalty,
+        language=settings.search_language_boost if question.locale is None else settings.search_locale_boost,
+        phrase=settings.search_phrase_boost,
     )
     return fuse(
         gathered.candidates,

@@ -99,7 +99,7 @@ class Searcher:
         found = self.consider(question, generation=generation)
         answered = bool(found.passages) and found.confidence >= ANSWERED_FROM
         notices = [question.notice, found.failure]
-        if not found.gathered.worded and question.mode != "vector":
+        if found.passages and not found.gathered.worded and question.mode != "vector":
             notices.append("the question has no words to look for: answered by meaning alone")
         if not answered:
             notices.append(_NOT_GOOD_ENOUGH if found.passages else _NOTHING)

@@ -18,6 +18,7 @@ from pipelines.storage.database import Connection, Database
 from pipelines.storage.generations import Generation
 from pipelines.storage.knowledge_index import HALFVEC_DIMENSIONS, VECTOR_DIMENSIONS, indexed_locales, indexed_vector
 from pipelines.storage.queries import query
+from pipelines.storage.statistics import locale_counts
 
 EXACT_FILTERED = 2_000
 """Rows that a filter may leave for all of them to be compared; measured in docs/retrieval.md."""
@@ -152,15 +153,17 @@ def vector_candidates(
     """Rows nearest to a question's vector: id -> cosine. Never fewer than `limit` where that many pass the filters."""
     parameters = filters.parameters() | {"vector": vector_text(vector), "limit": limit}
     indexed = indexed_locales(connection, generation)
+    others: frozenset[str] | None = frozenset(locale_counts(connection, generation)) - indexed
+    assert others is not None
     if filters.locale is not None:
-        indexed &= {filters.locale}
+        indexed, others = indexed & {filters.locale}, others & {filters.locale}
     if indexed and filters.narrow:
         left = _count_filtered(connection, generation, parameters)
         if left <= EXACT_FILTERED:
-            indexed = frozenset()
-    found = _nearest(connection, generation, parameters, indexed)
+            indexed, others = frozenset(), None
+    found = _nearest(connection, generation, parameters, indexed, others)
     if indexed and filters.narrow and len(found) < limit:
-        found = _nearest(connection, generation, parameters, frozenset())  # the scan's bounds ended it too early
+        found = _nearest(connection, generation, parameters, frozenset(), None)  # the scan's bounds ended it too early
     return found
 
 
@@ -254,8 +257,20 @@ def vector_text(vector: NDArray[np.float32]) -> str:
 
 
 def _nearest(
-    connection: Connection, generation: Generation, parameters: dict[str, object], indexed: frozenset[str]
+    connection: Connection,
+    generation: Generation,
+    parameters: dict[str, object],
+    indexed: frozenset[str],
+    others: frozenset[str] | None,
 ) -> dict[int, float]:
+    if not indexed and others is not None and not others:
+        return {}
+    rows = connection.execute(vector_statement(generation, indexed, others), parameters)
+    return {cast(int, row[0]): cast(float, row[1]) for row in rows}
+
+
+def vector_statement(generation: Generation, indexed: frozenset[str], others: frozenset[str] | None) -> sql.Composed:
+    """The vector leg: a scan of each indexed locale's HNSW, and all rows of `others` (None: of the whole table)."""
     filters, vector, question = query("filters"), indexed_vector(generation), _question(generation)
     branches = [
         query(
@@ -268,20 +283,19 @@ def _nearest(
         )
         for locale in sorted(indexed)
     ]
-    covered = sql.SQL("locale <> ALL({})").format(sql.Literal(sorted(indexed))) if indexed else sql.SQL("true")
-    branches.append(
-        query(
-            "vector_exact",
-            table=generation.table,
-            vector=vector,
-            question=question,
-            filters=filters,
-            covered=covered,
+    if others or others is None:
+        covered = sql.SQL("true") if others is None else sql.SQL("locale = ANY({})").format(sql.Literal(sorted(others)))
+        branches.append(
+            query(
+                "vector_exact",
+                table=generation.table,
+                vector=vector,
+                question=question,
+                filters=filters,
+                covered=covered,
+            )
         )
-    )
-    statement = query("vector_leg", branches=sql.SQL(" UNION ALL ").join(branches))
-    rows = connection.execute(statement, parameters)
-    return {cast(int, row[0]): cast(float, row[1]) for row in rows}
+    return query("vector_leg", branches=sql.SQL(" UNION ALL ").join(branches))
 
 
 def _question(generation: Generation) -> sql.Composed:

@@ -1,0 +1,268 @@
+"""Search as callers see it: what is found, what is said about it, and what no input can break."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from pipelines.errors import GenerationNotFound, InvalidQuery, NoActiveGeneration, ProviderUnavailable
+from pipelines.retrieval.searcher import Searcher
+from pipelines.settings import Settings
+from pipelines.storage.database import Database
+
+
+@pytest.fixture
+def team(index: Any) -> Any:
+    """A few notes in two languages."""
+    index.write(
+        "runbooks/rollback.md",
+        ["Roll back a deployment with muelle rollback and tell the channel.", "Migrations are forward only."],
+        title="Rolling back",
+    )
+    copies = "La configuración de las copias de seguridad se guarda cada noche."
+    index.write("runbooks/es/copias.md", [copies], locale="es", title="Copias de seguridad")
+    codes = "CRV-2104 means an impossible transition. HTTP 503 means try again later."
+    index.write("conventions/errors.md", [codes], title="Error codes")
+    index.write(
+        "alerts/pods.md", ["KubePodCrashLooping fires when a container restarts. See retry_after_ms and v1.2.3."]
+    )
+    return index
+
+
+def test_the_contract_of_search_json(team: Any, searcher: Searcher) -> None:
+    answer = searcher.search("how do I roll back a deployment", k=2).to_json()
+    assert list(answer) == ["query", "answered", "reason", "generation", "model", "results", "seconds"]
+    assert answer["answered"] is True
+    assert answer["generation"] == team.generation.id
+    assert answer["model"] == "fake/test-64"
+    first = answer["results"][0]
+    assert list(first) == [
+        "source", "ordinal", "section", "lines", "pages", "content", "score", "similarity", "locale", "modified_at",
+        "citation",
+    ]  # fmt: skip
+    assert first["source"] == "runbooks/rollback.md"
+    assert (first["lines"], first["pages"], first["ordinal"]) == ([1, 5], None, 0)
+    assert first["citation"] == "runbooks/rollback.md:1-5 (Rolling back)"
+    assert datetime.fromisoformat(first["modified_at"]).tzinfo is not None
+
+
+def test_pages_are_cited_where_a_file_has_them(index: Any, searcher: Searcher) -> None:
+    index.write("manual.pdf", ["The valve opens at noon."], title="Manual", pages=[7])
+    found = searcher.search("when does the valve open").results[0]
+    assert found.pages == (7, 7)
+    assert found.citation == "manual.pdf p. 7 (Manual)"
+
+
+TYPED = (
+    ("configuracion copias", "runbooks/es/copias.md"),
+    ("CONFIGURACIÓN DE LA COPIA", "runbooks/es/copias.md"),
+    ("CRV-2104", "conventions/errors.md"),
+    ("crv 2104", "conventions/errors.md"),
+    ("http 503", "conventions/errors.md"),
+    ("KubePodCrashLooping", "alerts/pods.md"),
+    ("kubepodcrashlooping", "alerts/pods.md"),
+    ("kube-pod-crash-looping", "alerts/pods.md"),
+    ("crash looping pod", "alerts/pods.md"),
+    ("retry_after_ms", "alerts/pods.md"),
+    ("retry after", "alerts/pods.md"),
+    ("v1.2.3", "alerts/pods.md"),
+)
+
+
+def test_words_and_codes_are_found_as_typed_and_by_their_parts(team: Any, searcher: Searcher) -> None:
+    for query, source in TYPED:
+        for mode in ("text", "hybrid"):
+            assert searcher.search(query, mode=mode, always=True).results[0].source == source, (query, mode)
+
+
+# B40: user text is data.
+ODD = [
+    "what's up?", "a & | b", "foo:*", "((", "<->", '"sin cerrar', "\\", "'; drop table x;--", "%s %(x)s {table}", "!!",
+    "a'b\\'",    "🙂🙂", "​", "­", "NULL", "-1", "* * *", "x" * 5000, "\x00null\x00", "\ud800 lone", "日本語のテスト", "привет мир",
+    "Å" * 300, "$1 $$ $body$", "&&&", "' | '", "''", "--", "/* */", "\u202e right", "e\u0301" * 50, "1e309", "∞",
+]  # fmt: skip
+
+
+def test_no_input_is_an_exception(team: Any, searcher: Searcher) -> None:
+    for query in ODD:
+        for mode in ("hybrid", "text", "vector"):
+            answer = searcher.search(query, mode=mode)
+            assert answer.answered or answer.reason, (query, mode)
+            assert "syntax" not in (answer.reason or ""), (query, mode)
+
+
+def test_punctuation_does_not_change_the_result(team: Any, searcher: Searcher) -> None:
+    plain = searcher.search("impossible transition", mode="text")
+    dressed = searcher.search("  impossible,  «transition»?! ", mode="text")
+    assert [(row.source, row.ordinal) for row in plain.results] == [
+        (row.source, row.ordinal) for row in dressed.results
+    ]
+    assert plain.results[0].score == pytest.approx(dressed.results[0].score, abs=0.2)
+
+
+def test_a_long_question_keeps_its_words(team: Any, searcher: Searcher) -> None:
+    question = (
+        "could you please tell me, if it is not too much trouble, how one would roll back a deployment on Fridays"
+    )
+    assert searcher.search(question, mode="text", always=True).results[0].source == "runbooks/rollback.md"
+
+
+def test_an_empty_question_is_refused(searcher: Searcher) -> None:
+    for query in ("", "   ", "\n\t", "\x00"):
+        with pytest.raises(InvalidQuery, match="empty"):
+            searcher.search(query)
+
+
+def test_a_question_of_100_000_characters_is_cut_with_a_notice(team: Any, searcher: Searcher) -> None:
+    answer = searcher.search("rollback " * 11_112)
+    assert "cut to its first 4000 characters" in (answer.reason or "")
+
+
+def test_without_words_the_vectors_answer_alone_and_it_is_said(team: Any, searcher: Searcher) -> None:
+    for query in ("¿qué es esto?", "🙂🙂", "what is it"):
+        answer = searcher.search(query, always=True)
+        assert "by meaning alone" in (answer.reason or "")
+        assert all(row.score <= max(0.0, row.similarity or 0.0) + 0.05 for row in answer.results)
+
+
+def test_nothing_good_enough_is_no_answer(team: Any, searcher: Searcher) -> None:
+    answer = searcher.search("zymurgy quotas of Ruritania")
+    assert (answer.answered, answer.results) == (False, ())
+    assert answer.reason == "nothing that was found answers this well enough"
+    assert searcher.search("zymurgy quotas of Ruritania", always=True).results
+
+
+def test_a_code_that_no_note_has_is_no_answer(team: Any, searcher: Searcher) -> None:
+    assert searcher.search("CRV-2104").answered
+    assert not searcher.search("CRV-9999").answered
+
+
+def test_an_empty_index_answers_nothing(index: Any, searcher: Searcher) -> None:
+    answer = searcher.search("anything")
+    assert (answer.answered, answer.results, answer.reason) == (False, (), "nothing was found")
+
+
+def test_no_generation_is_an_error_with_a_hint(database: Database, settings: Settings) -> None:
+    with pytest.raises(NoActiveGeneration, match="vaultline sync"):
+        Searcher(database, settings).search("anything")
+
+
+def test_an_unknown_generation_is_named(team: Any, searcher: Searcher) -> None:
+    with pytest.raises(GenerationNotFound, match="no live generation 99"):
+        searcher.search("anything", generation=99)
+
+
+def test_old_passages_lose_a_little(index: Any) -> None:
+    old = datetime.now(UTC) - timedelta(days=200)
+    index.write("a/old.md", ["The depot opens at six."], modified_at=old)
+    index.write("b/new.md", ["The depot opens at six."])
+    found = index.searcher().search("when does the depot open", k=2).results
+    assert [row.source for row in found] == ["b/new.md", "a/old.md"]
+    assert found[0].score - found[1].score == pytest.approx(0.05, abs=1e-6)
+    without = index.searcher(search_age_penalty=0.0).search("when does the depot open", k=2).results
+    assert without[0].score == pytest.approx(without[1].score)
+    assert [row.source for row in without] == ["a/old.md", "b/new.md"]
+
+
+def test_one_long_note_does_not_fill_every_place(index: Any, searcher: Searcher) -> None:
+    index.write("long.md", [f"The forklift is charged in bay {number}." for number in range(20)])
+    for number in range(4):
+        index.write(f"short-{number}.md", [f"A forklift may be charged by shift {number}."])
+    found = searcher.search("where is the forklift charged", k=6).results
+    assert sum(row.source == "long.md" for row in found) == 3
+    backfilled = searcher.search("where is the forklift charged", k=10).results
+    assert len(backfilled) == 10
+    assert len({(row.source, row.ordinal) for row in backfilled}) == 10
+
+
+def test_a_chunk_that_both_legs_find_appears_once(team: Any, searcher: Searcher) -> None:
+    found = searcher.search("impossible transition CRV-2104", always=True).results
+    places = [(row.source, row.ordinal) for row in found]
+    assert len(places) == len(set(places))
+    assert all(-0.05 <= row.score <= 1.2 for row in found)
+
+
+def test_quoted_phrases_come_first(index: Any, searcher: Searcher) -> None:
+    index.write("a.md", ["The night shift starts late. Its plan is on the board near the gate."])
+    index.write("b.md", ["The plan of the shift is for the night, at the gate or on the board."])
+    loose = {row.source: row.score for row in searcher.search("night shift plan", always=True).results}
+    quoted = {row.source: row.score for row in searcher.search('"night shift" plan', always=True).results}
+    assert quoted["a.md"] - loose["a.md"] > 0.05
+    assert quoted["b.md"] - loose["b.md"] < 0.05
+
+
+def test_the_own_language_comes_first_and_the_other_fills_up(index: Any, searcher: Searcher) -> None:
+    index.write("en.md", ["Kafka retention is seven days."], locale="en")
+    index.write("es.md", ["Kafka: la retención es de siete días."], locale="es")
+    index.write("es2.md", ["Nada que ver con esto."], locale="es")
+    assert [row.source for row in searcher.search("kafka", locale="es", always=True).results][:2] == ["es.md", "en.md"]
+    assert [row.source for row in searcher.search("kafka", locale="en-GB", always=True).results][:2] == [
+        "en.md",
+        "es.md",
+    ]
+    assert searcher.search("¿cuál es la retención de kafka?").locale == "es"
+    assert searcher.search("what is the retention in kafka?").locale == "en"
+
+
+def test_a_provider_that_fails_costs_the_vectors_and_it_is_said(team: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    # B21. The hosted provider's address refuses: nothing listens on port 9 of loopback.
+    with team.database.connect() as connection:
+        connection.execute(
+            "UPDATE generation SET spec = spec || %s, address = 'http://127.0.0.1:9/v1'",
+            ('{"provider": "openai", "model": "unreachable", "max_tokens": 256}',),
+        )
+    searcher = team.searcher(embedding_query_patience_seconds=0.0)
+    answer = searcher.search("impossible transition")
+    assert answer.answered
+    assert answer.results[0].source == "conventions/errors.md"
+    assert answer.results[0].similarity is None
+    assert "answered by words alone" in (answer.reason or "")
+    with pytest.raises(ProviderUnavailable):
+        searcher.search("impossible transition", mode="vector")
+    searcher.close()
+
+
+def test_a_switch_of_generations_is_noticed(team: Any, searcher: Searcher) -> None:
+    assert searcher.search("roll back").generation == team.generation.id
+    other = team.add_generation("fake/other-128")
+    with team.database.connect() as connection:
+        connection.execute("UPDATE generation SET state = 'previous' WHERE state = 'active'")
+        connection.execute("UPDATE generation SET state = 'active' WHERE id = %s", (other.id,))
+    answer = searcher.search("roll back a deployment", mode="vector")
+    assert (answer.generation, answer.model) == (other.id, "fake/other-128")
+    assert answer.results[0].source == "runbooks/rollback.md"
+
+
+def test_a_generation_that_is_not_active_can_be_asked(team: Any, searcher: Searcher) -> None:
+    other = team.add_generation("fake/other-128")
+    answer = searcher.search("roll back a deployment", generation=other.id)
+    assert answer.generation == other.id
+    assert answer.results[0].source == "runbooks/rollback.md"
+    assert searcher.search("roll back a deployment").generation == team.generation.id
+
+
+def test_neighbours_are_shown_where_asked(index: Any) -> None:
+    index.write("doc.md", ["Alpha first.", "Bravo second.", "Charlie third.", "Delta fourth."],
+                sections=["One", "One", "One", "Two"])  # fmt: skip
+    found = index.searcher(search_expand=1).search("bravo", k=1, always=True).results[0]
+    assert found.content == "Alpha first.\n\nBravo second.\n\nCharlie third."
+    assert found.lines == (1, 25)
+    assert index.searcher().search("bravo", k=1, always=True).results[0].content == "Bravo second."
+
+
+def test_many_threads_ask_at_once(team: Any, searcher: Searcher) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(searcher.search, ["impossible transition", "roll back a deployment"] * 20))
+    assert {answer.results[0].source for answer in answers} == {"conventions/errors.md", "runbooks/rollback.md"}
+
+
+def test_the_pool_survives_killed_connections(team: Any, searcher: Searcher) -> None:
+    assert searcher.search("roll back").answered
+    with team.database.connect() as connection:
+        connection.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+    assert searcher.search("roll back").answered
