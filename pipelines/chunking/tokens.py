@@ -1,7 +1,8 @@
 """The tokenizer that counts a chunk's budget.
 
 One tokenizer for every embedding model, so that a model migration never re-chunks: the WordPiece vocabulary of the
-packaged all-MiniLM-L6-v2, the model with the smallest window. What fits it fits every other model that is offered.
+packaged all-MiniLM-L6-v2, the model with the smallest window. Where another model's tokenizer counts more, its embedder
+still has windows.
 """
 
 import hashlib
