@@ -11,10 +11,12 @@ from pipelines.assets.raw_files import raw_files
 from pipelines.checks import CHECKS
 from pipelines.errors import VaultlineError
 from pipelines.generation_jobs import PROMOTE, REINDEX, RETIRE, ROLLBACK
-from pipelines.jobs import INDEX
+from pipelines.jobs import FETCH, INDEX
 from pipelines.resources.embedder import EmbedderResource
 from pipelines.resources.store import Store
 from pipelines.sensors.finish import finish
+from pipelines.sensors.git import git_sensor
+from pipelines.sensors.vault import vault
 from pipelines.settings import Settings, current
 
 
@@ -26,8 +28,8 @@ def build(settings: Settings, *, store: Store | None = None) -> dg.Definitions:
     return dg.Definitions(
         assets=[raw_files, parsed_text, chunks, *_of_model(settings, embeddings, knowledge), live_index],
         asset_checks=CHECKS,
-        jobs=[INDEX, REINDEX, PROMOTE, ROLLBACK, RETIRE],
-        sensors=[finish],
+        jobs=[INDEX, FETCH, REINDEX, PROMOTE, ROLLBACK, RETIRE],
+        sensors=[finish, vault, git_sensor(settings)],
         resources={"store": store or Store(settings), "embedder": EmbedderResource(model=settings.embedding_model)},
         executor=dg.in_process_executor,
     )

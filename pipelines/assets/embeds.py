@@ -20,7 +20,7 @@ def embed_resolver(store: Store) -> Callable[[str], str | None] | None:
     with store.database.connect() as connection:
         notes = texts.notes(connection)
     known = frozenset(notes)
-    vault = os.fsencode(store.vault)
+    vault, follow_links = os.fsencode(store.vault), store.settings.vault_follow_links
 
     @cache
     def resolve(target: str) -> str | None:
@@ -29,7 +29,8 @@ def embed_resolver(store: Store) -> Callable[[str], str | None] | None:
         if source is None:
             return None
         try:
-            data, _, _ = read_stable(os.path.join(vault, notes[source]), follow_links=True)  # noqa: PTH118  # bytes
+            path = os.path.join(vault, notes[source])  # noqa: PTH118  # bytes
+            data, _, _ = read_stable(path, follow_links=follow_links)
             return decode(data).text
         except (OSError, DocumentError):
             return None  # it stays a link, and its note's own quarantine says why

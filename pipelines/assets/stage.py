@@ -8,15 +8,22 @@ from contextlib import contextmanager
 
 import dagster as dg
 
-from pipelines.errors import DatabaseError, DocumentError
+from pipelines.errors import DatabaseError, DocumentError, Transient, VaultlineError
 from pipelines.figures import Work
 from pipelines.resources.store import Store
+from pipelines.run_process import TAG, this_process
 from pipelines.storage import ledger
 
 GROUP = "knowledge_base"
 OWNERS = ["team:knowledge"]
 BATCH = 64
 """Documents a transaction: a killed run loses at most this many documents' work of a stage."""
+
+_RETRIES, _RETRY_SECONDS = 2, 10.0
+"""Of a stage that met a transient fault: a restarted database, a provider that was busy. Other faults fail at once."""
+
+_OWN_PATIENCE = ("sync", "watch")
+"""Who waits for the run and decides by itself when to try again."""
 
 
 @contextmanager
@@ -29,10 +36,16 @@ def stage(context: dg.AssetExecutionContext, store: Store, name: str, *, figures
     folders = list(context.partition_keys) if context.assets_def.partitions_def is not None else []
     if context.assets_def.partitions_def is not None and not folders:
         raise dg.Failure("the run's range of folders is empty: start it again from the folders that exist now")
+    if TAG not in context.run.tags:
+        context.instance.add_run_tags(context.run.run_id, this_process())
     work = Work(folders)
     started = time.monotonic()
     try:
         yield work
+    except VaultlineError as error:
+        if isinstance(error, Transient) and context.run.tags.get("vaultline/started_by") not in _OWN_PATIENCE:
+            raise dg.RetryRequested(max_retries=_RETRIES, seconds_to_wait=_RETRY_SECONDS) from error
+        raise
     finally:  # also of a stage that failed: what it computed and paid for is kept, and counts
         seconds = round(time.monotonic() - started, 3)
         filled = {figure: work.total[figure] for figure in {*figures, *work.total}}

@@ -10,6 +10,12 @@ from pipelines.settings import Settings
 from pipelines.storage import texts
 from pipelines.storage.database import Database
 from pipelines.storage.migrations import migrate
+from pipelines.vault import git_clone
+
+COMMIT_DONE = "commit_done"
+"""Fact: the last commit of the git remote that the tables held completely."""
+
+_GIT_SECONDS = 1_800.0  # of a first clone, where nothing else waits
 
 
 class Store:
@@ -49,11 +55,34 @@ class Store:
         return Budget(max_cost=settings.embedding_max_cost, max_tokens=settings.embedding_max_run_tokens)
 
     @property
+    def keeps_clone(self) -> bool:
+        """True when the vault is a clone that Vaultline keeps: VAULT_GIT_URL is set and VAULT_PATH is not."""
+        return self.settings.vault_path is None and self.settings.vault_git_url is not None
+
+    def update_clone(self, *, timeout: float = _GIT_SECONDS) -> git_clone.GitUpdate | None:
+        """Bring the clone to what the remote has; None if the vault is no such clone.
+
+        `timeout` is in seconds, for each conversation with the remote. Raises what `git_clone.update` raises.
+        """
+        url = self.settings.vault_git_url
+        if url is None or not self.keeps_clone:
+            return None
+        return git_clone.update(url.get_secret_value(), self.settings.vault_git_branch, self._clone, timeout=timeout)
+
+    @property
+    def _clone(self) -> Path:
+        return self.settings.vaultline_home.absolute() / "clone"
+
+    @property
     def vault(self) -> Path:
-        """The root that people edit. Raises VaultUnavailable if it is not set or not a folder."""
+        """The root that people edit, or the clone. Raises VaultUnavailable if it is not set or not a folder."""
+        if self.keeps_clone:
+            if not self._clone.is_dir():
+                raise VaultUnavailable("the vault's git remote has not been cloned yet: `vaultline sync` does it")
+            return self._clone
         path = self.settings.vault_path
         if path is None:
-            raise VaultUnavailable("no vault: set VAULT_PATH to the folder of notes, or pass --vault")
+            raise VaultUnavailable("no vault: set VAULT_PATH to the folder of notes, or VAULT_GIT_URL, or pass --vault")
         if not path.is_dir():
             what = "is not a folder" if path.exists() else "does not exist"
             raise VaultUnavailable(f"the vault {path} {what}: check VAULT_PATH or --vault")

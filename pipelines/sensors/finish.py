@@ -14,6 +14,7 @@ from pipelines.generations.lifecycle import due
 from pipelines.partitions import range_tags, ranges, register
 from pipelines.resources.embedder import EmbedderResource
 from pipelines.resources.store import Store
+from pipelines.run_process import bury
 from pipelines.storage import documents
 from pipelines.storage import generation_states as states
 
@@ -70,7 +71,8 @@ def _requests(instance: dg.DagsterInstance, job: str, folders: list[str]) -> lis
 
 
 def _waits(instance: dg.DagsterInstance, job: str) -> str | None:
-    if instance.get_run_records(dg.RunsFilter(job_name=job, statuses=_UNFINISHED), limit=1):
+    unfinished = instance.get_run_records(dg.RunsFilter(job_name=job, statuses=_UNFINISHED))
+    if bury(instance, [record.dagster_run for record in unfinished]):
         return f"a run of {job} is not finished"
     last = instance.get_run_records(dg.RunsFilter(job_name=job), limit=1)
     if last and last[0].dagster_run.status == dg.DagsterRunStatus.FAILURE:

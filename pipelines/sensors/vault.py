@@ -1,0 +1,48 @@
+"""vault: starts runs for what changed in the folder of notes, some seconds after the save."""
+
+import json
+import time
+
+import dagster as dg
+
+from pipelines.errors import VaultlineError
+from pipelines.jobs import INDEX
+from pipelines.resources.store import Store
+from pipelines.sensors.indexing import find_need, forget_emptied, reasons, requests
+
+_INTERVAL = 5  # seconds, the shortest that Dagster's daemon keeps
+
+
+@dg.sensor(
+    name="vault",
+    job=INDEX,
+    minimum_interval_seconds=_INTERVAL,
+    default_status=dg.DefaultSensorStatus.RUNNING,
+    description="Compares the vault's files with the tables and starts runs for the folders that differ.",
+)
+def vault(context: dg.SensorEvaluationContext, store: dg.ResourceParam[Store]) -> dg.SensorResult | dg.SkipReason:
+    if store.keeps_clone:
+        return dg.SkipReason("the vault is a git remote's clone: the sensor `git` looks after it")
+    since = _changing_since(context.cursor)
+    try:
+        with store.database.connect(autocommit=True) as connection:
+            quiet = store.settings.vault_quiet_seconds
+            need = find_need(store, context.instance, connection, quiet=quiet, changing_since=since)
+            forget_emptied(context.instance, connection, need)
+    except VaultlineError as error:
+        return dg.SkipReason(str(error))
+    loud = "still being written" in need.waiting.values()
+    cursor = json.dumps({"changing_since": since or time.time()}) if loud else "{}"
+    if need.folders:
+        tags = {"vaultline/started_by": "vault sensor"}
+        return dg.SensorResult(run_requests=requests(context.instance, need.folders, tags), cursor=cursor)
+    why = reasons(need.waiting) or f"nothing has changed in {len(need.seen.scan.files)} files"
+    return dg.SensorResult(skip_reason=why, cursor=cursor)
+
+
+def _changing_since(cursor: str | None) -> float | None:
+    try:
+        since = json.loads(cursor or "{}").get("changing_since")
+    except (ValueError, AttributeError):
+        return None
+    return float(since) if isinstance(since, int | float) else None
