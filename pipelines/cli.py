@@ -260,6 +260,31 @@ def env() -> None:
     click.echo(f"export VAULTLINE_HOME={shlex.quote(str(settings.vaultline_home.absolute()))}")
 
 
+@commands.command()
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; others need SERVING_TOKEN.")
+@click.option("--port", default=8321, show_default=True, type=click.IntRange(1, 65535))
+def serve(host: str, port: int) -> None:
+    """Answer over HTTP, with a search page at / and MCP at /mcp."""
+    from pipelines.serving.http_server import serve as run
+
+    run(Settings.load(), host=host, port=port)
+
+
+@commands.command()
+@click.option("--http", is_flag=True, help="Over HTTP at /mcp, as `vaultline serve` does, and not over stdin and stdout.")
+@click.option("--port", default=8321, show_default=True, type=click.IntRange(1, 65535), help="With --http.")
+def mcp(http: bool, port: int) -> None:
+    """Answer agents by the Model Context Protocol, over stdin and stdout."""
+    if http:
+        from pipelines.serving.http_server import serve as run
+
+        run(Settings.load(), port=port)
+        return
+    from pipelines.serving.stdio import serve_stdio, take_stdout
+
+    serve_stdio(take_stdout())
+
+
 commands.add_command(generation)
 
 

@@ -1,0 +1,105 @@
+"""The server's assembly: API, page and MCP behind one guard."""
+
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from fastapi import Depends, FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from fastapi.routing import APIRoute
+from fastapi.security import HTTPBearer
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp
+
+import pipelines
+from pipelines.errors import VaultlineError
+from pipelines.serving.api import create_router, problem_response
+from pipelines.serving.guard import LARGEST_BODY, Guard, check_address
+from pipelines.serving.knowledge import Knowledge
+from pipelines.serving.mcp_server import create_mcp_server
+from pipelines.serving.page import search_page
+from pipelines.serving.problems import UNEXPECTED, Problem, problem_of
+from pipelines.serving.workers import Workers
+from pipelines.settings import Settings
+
+_log = logging.getLogger(__name__)
+
+_CODES = {404: "not_found", 405: "method_not_allowed", 422: "invalid_parameter"}
+
+
+def create_app(settings: Settings, *, host: str = "127.0.0.1") -> ASGIApp:
+    """Everything that is served at `host`, behind the guard. Raises SettingsError if `host` needs a token."""
+    check_address(host, settings)
+    knowledge = Knowledge(settings)
+    workers = Workers(limit=settings.serving_concurrency, seconds=settings.serving_timeout_seconds)
+    mcp = create_mcp_server(knowledge, workers)
+    mcp_app = mcp.streamable_http_app(
+        json_response=True,
+        stateless_http=True,  # one request, one answer: no sessions to lose at a restart
+        max_request_body_size=LARGEST_BODY,
+        transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),  # the guard does it
+    )
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        async with mcp.session_manager.run():
+            yield
+        workers.close()
+        knowledge.close()
+
+    app = FastAPI(
+        title="Vaultline",
+        version=pipelines.__version__,
+        description="Cited passages from a vault of notes.",
+        openapi_url="/api/openapi.json",
+        docs_url=None,  # its page loads scripts from elsewhere
+        redoc_url=None,
+        lifespan=lifespan,
+        generate_unique_id_function=_operation_id,
+        # Only tells OpenAPI: the guard has asked before.
+        dependencies=[] if settings.serving_token is None else [Depends(HTTPBearer(auto_error=False))],
+    )
+    app.include_router(create_router(knowledge, workers))
+    app.router.routes.extend(mcp_app.routes)
+
+    @app.get("/", include_in_schema=False)
+    def page() -> Response:
+        found = search_page()
+        return Response(found.body, media_type="text/html", headers={"Content-Security-Policy": found.policy})
+
+    app.add_exception_handler(VaultlineError, _answer_error)
+    app.add_exception_handler(Exception, _answer_error)
+    app.add_exception_handler(HTTPException, _answer_http_error)
+    app.add_exception_handler(RequestValidationError, _answer_invalid)
+    return Guard(app, host=host, settings=settings, open_paths=("/",))
+
+
+def _operation_id(route: APIRoute) -> str:
+    return route.name
+
+
+def _answer_error(request: Request, error: Exception) -> JSONResponse:
+    problem = problem_of(error)
+    if problem is UNEXPECTED:
+        _log.error("%s failed", request.url.path, exc_info=error)
+    elif problem.status >= 500:
+        _log.warning("%s: %s", request.url.path, error)
+    return _answer(problem)
+
+
+def _answer_http_error(_: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, HTTPException)
+    return _answer(Problem(error.status_code, _CODES.get(error.status_code, "refused"), str(error.detail)))
+
+
+def _answer_invalid(_: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, RequestValidationError)
+    # What was given is not repeated.
+    found = "; ".join(f"{'.'.join(str(part) for part in item['loc'][1:])}: {item['msg']}" for item in error.errors())
+    return _answer(Problem(422, "invalid_parameter", found))
+
+
+def _answer(problem: Problem) -> JSONResponse:
+    return problem_response(problem.to_json(), problem.status, problem.headers)
