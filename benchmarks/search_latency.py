@@ -92,9 +92,9 @@ def _multiply(connection: Connection, generation: Generation, chunks: int) -> No
         ).format(table)
     ).fetchall()
     dice, noise = random.Random(7), np.random.default_rng(7)
-    words = {
-        str(row[9]): re.findall(r"\w+", " ".join(str(other[8]) for other in rows if other[9] == row[9])) for row in rows
-    }
+    words: dict[str, list[str]] = {}
+    for row in rows:
+        words.setdefault(str(row[9]), []).extend(re.findall(r"\w+", str(row[8])))
     copy = sql.SQL(
         "COPY {} (document_id, ordinal, text_hash, source, folder, title, section, context, content, locale,"
         " line_start, line_end, page_start, page_end, modified_at, embedding, tags, properties) FROM STDIN"

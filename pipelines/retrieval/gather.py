@@ -15,7 +15,7 @@ from pipelines.storage.database import Connection
 from pipelines.storage.generations import Generation
 from pipelines.storage.search import Candidate, Term, Words
 
-COMMON_ROWS = 3_000
+COMMON_ROWS = 1_000
 """Rows looked at for one driving query, however many hold it."""
 
 
@@ -73,8 +73,9 @@ def gather(
             limit=max(4 * settings.search_candidates, limit),
             most=COMMON_ROWS,
         )
+    worded = sorted(sums, key=lambda number: -sums[number].own)[:limit]
     candidates = storage.describe(
-        connection, generation, list(nearest.keys() | sums.keys()), vector=vector, age_days=settings.search_age_days
+        connection, generation, list({*nearest, *worded}), vector=vector, age_days=settings.search_age_days
     )
     totals = words.totals(terms)
     for candidate in candidates:
@@ -83,7 +84,7 @@ def gather(
     holding: dict[int, int] = {}
     if question.mode != "vector":
         for phrase in words.phrases(question.text):
-            for number in storage.holding_phrase(connection, generation, list(sums), phrase):
+            for number in storage.holding_phrase(connection, generation, worded, phrase):
                 holding[number] = holding.get(number, 0) + 1
     return Gathered(
         candidates=tuple(candidates),

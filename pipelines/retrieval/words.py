@@ -12,7 +12,7 @@ K1, B = 0.9, 0.4
 SHARED = 0.3
 """Share of the score that comes from the best rows of the whole document: a paragraph cut in two keeps its words."""
 
-BUDGET = 3_000
+BUDGET = 1_000
 """Rows that the driving terms of one language may propose together. Terms are taken from the rarest on."""
 
 _QUOTED = re.compile(r"[\"“«]([^\"”»]{3,200})[\"”»]")

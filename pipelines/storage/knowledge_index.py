@@ -69,9 +69,15 @@ def vector_index(generation: Generation, locale: str) -> str:
 
 def indexed_locales(connection: Connection, generation: Generation) -> frozenset[str]:
     """Locales that have an HNSW index."""
+    return split_locales(connection, generation)[0]
+
+
+def split_locales(connection: Connection, generation: Generation) -> tuple[frozenset[str], frozenset[str]]:
+    """Locales of the generation's rows with an HNSW index, and those without."""
     names = _existing(connection, generation)
-    counts = statistics.locale_counts(connection, generation)
-    return frozenset(locale for locale in counts if vector_index(generation, locale) in names)
+    locales = frozenset(statistics.locale_counts(connection, generation))
+    indexed = frozenset(locale for locale in locales if vector_index(generation, locale) in names)
+    return indexed, locales - indexed
 
 
 def indexed_vector(generation: Generation) -> sql.Composed:

@@ -16,9 +16,8 @@ from psycopg.types.json import Jsonb
 from pipelines.parsing.document import Json
 from pipelines.storage.database import Connection, Database
 from pipelines.storage.generations import Generation
-from pipelines.storage.knowledge_index import HALFVEC_DIMENSIONS, VECTOR_DIMENSIONS, indexed_locales, indexed_vector
+from pipelines.storage.knowledge_index import HALFVEC_DIMENSIONS, VECTOR_DIMENSIONS, indexed_vector, split_locales
 from pipelines.storage.queries import query
-from pipelines.storage.statistics import locale_counts
 
 EXACT_FILTERED = 2_000
 """Rows that a filter may leave for all of them to be compared; measured in docs/retrieval.md."""
@@ -152,11 +151,10 @@ def vector_candidates(
 ) -> dict[int, float]:
     """Rows nearest to a question's vector: id -> cosine. Never fewer than `limit` where that many pass the filters."""
     parameters = filters.parameters() | {"vector": vector_text(vector), "limit": limit}
-    indexed = indexed_locales(connection, generation)
-    others: frozenset[str] | None = frozenset(locale_counts(connection, generation)) - indexed
-    assert others is not None
+    indexed, small = split_locales(connection, generation)
     if filters.locale is not None:
-        indexed, others = indexed & {filters.locale}, others & {filters.locale}
+        indexed, small = indexed & {filters.locale}, small & {filters.locale}
+    others: frozenset[str] | None = small
     if indexed and filters.narrow:
         left = _count_filtered(connection, generation, parameters)
         if left <= EXACT_FILTERED:
@@ -206,6 +204,7 @@ def text_candidates(
         "lexemes": [term.lexeme for term in terms],
         "weights": [term.weight for term in terms],
         "lengths": [term.length for term in terms],
+        "generation": generation.id,
         "also": list(also),
         "most": most,
         "prune": limit,

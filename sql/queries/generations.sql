@@ -3,6 +3,8 @@
 -- name: create_knowledge_table
 -- Rows are keyed by document and text, not by position: a paragraph inserted at the top shifts ordinals and lines of a
 -- thousand rows, and none of these columns is indexed, so that no row enters the vector index again (heap-only update).
+-- That needs room for a page's rows twice: pages are filled to less than half, and everything long (content, lexemes,
+-- vector) is stored outside of them, so that the table is smaller all the same. Measured: docs/decisions/0007-retrieval.md.
 CREATE TABLE {table} (
     id              bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     document_id     bigint NOT NULL REFERENCES document ON DELETE CASCADE,
@@ -25,7 +27,7 @@ CREATE TABLE {table} (
     embedding       vector({dimensions}),
     search          tsvector NOT NULL, -- filled by a trigger, from locale, title, section and content only
     words           integer NOT NULL
-) WITH (fillfactor = 85)
+) WITH (fillfactor = 45, toast_tuple_target = 256)
 
 -- name: create_knowledge_key
 -- Several statements, without parameters. Triggers keep the lexemes right whoever writes, and the term statistics true.

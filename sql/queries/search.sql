@@ -74,15 +74,16 @@ FROM corpus c LEFT JOIN LATERAL unnest(search_vector(c.language, %(question)s)) 
 -- and the BM25 of rows that the vector leg found. Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009:
 -- sum of idf * tf * (k1 + 1) / (tf + k1 * (1 - b + b * words / average)); the idf comes with `weight`, and a word in the
 -- title or section counts for more than one. `shared` is the same sum over the best of the document's rows for each term.
-WITH driving AS (
-    SELECT * FROM unnest(%(driving_languages)s::text[], %(driving_queries)s::text[], %(driving_weights)s::float8[])
-                  AS d(language, query, weight)
+WITH driving AS MATERIALIZED (
+    SELECT d.query::tsquery AS query, d.weight, ARRAY(
+        SELECT DISTINCT locale FROM locale_statistic
+        WHERE generation_id = %(generation)s AND search_language(locale) = d.language) AS locales
+    FROM unnest(%(driving_languages)s::text[], %(driving_queries)s::text[], %(driving_weights)s::float8[])
+         AS d(language, query, weight)
 ), hit AS (
     SELECT k.id, sum(d.weight) AS reach
     FROM driving d CROSS JOIN LATERAL (
-        SELECT id FROM {table}
-        WHERE search @@ d.query::tsquery AND search_language(locale) = d.language AND {filters}
-        LIMIT %(most)s) AS k
+        SELECT id FROM {table} WHERE search @@ d.query AND locale = ANY(d.locales) AND {filters} LIMIT %(most)s) AS k
     GROUP BY k.id
 ), candidate AS MATERIALIZED (
     (SELECT id FROM hit ORDER BY reach DESC, id LIMIT %(prune)s) UNION SELECT unnest(%(also)s::bigint[])
@@ -92,13 +93,16 @@ WITH driving AS (
 ), term AS MATERIALIZED (
     SELECT * FROM unnest(%(languages)s::text[], %(lexemes)s::text[], %(weights)s::float8[], %(lengths)s::float8[])
                   AS t(language, lexeme, weight, length)
-), part AS MATERIALIZED (
-    SELECT r.id, r.document_id, t.lexeme, t.weight,
-           t.weight * f.tf * (%(k1)s + 1) / (f.tf + %(k1)s * (1 - %(b)s + %(b)s * r.words / t.length)) AS gain
+), held AS MATERIALIZED (
+    SELECT r.id, r.document_id, r.language, r.words, u.lexeme, u.weights
     FROM row r CROSS JOIN LATERAL unnest(r.search) AS u(lexeme, positions, weights)
-    JOIN term t ON (t.language, t.lexeme) = (r.language, u.lexeme)
+    WHERE u.lexeme = ANY(%(lexemes)s::text[])
+), part AS MATERIALIZED (
+    SELECT h.id, h.document_id, t.lexeme, t.weight,
+           t.weight * f.tf * (%(k1)s + 1) / (f.tf + %(k1)s * (1 - %(b)s + %(b)s * h.words / t.length)) AS gain
+    FROM held h JOIN term t ON (t.language, t.lexeme) = (h.language, h.lexeme)
     CROSS JOIN LATERAL (SELECT coalesce(sum(CASE w WHEN 'A' THEN 2 WHEN 'B' THEN 1.5 WHEN 'C' THEN 0.5 ELSE 1 END), 1)::float8 AS tf
-                        FROM unnest(u.weights) AS w) AS f
+                        FROM unnest(h.weights) AS w) AS f
 ), shared AS (
     SELECT document_id, sum(gain) AS gain, sum(weight) AS weight
     FROM (SELECT document_id, max(gain) AS gain, max(weight) AS weight FROM part GROUP BY document_id, lexeme) AS best

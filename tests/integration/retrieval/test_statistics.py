@@ -129,13 +129,12 @@ def test_statistics_of_retired_generations_go(index: Any) -> None:
 
 
 def test_a_move_keeps_every_row_out_of_the_indexes(index: Any) -> None:
-    index.write("a/one.md", ["alpha bravo"], title="Same")
-    with index.database.connect() as connection:
-        connection.execute("SELECT pg_stat_force_next_flush()")
+    passages = [f"{' '.join(WORDS)} number {number} " * 8 for number in range(100)]
+    index.write("a/one.md", passages, title="Same")
     index.move("a/one.md", "b/two.md")
     with index.database.connect(autocommit=True) as connection:
         connection.execute("SELECT pg_stat_force_next_flush()")
         row = connection.execute(
             "SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_user_tables WHERE relname = %s", (index.generation.table,)
         ).fetchone()
-    assert row == (1, 1)
+    assert row == (100, 100)
