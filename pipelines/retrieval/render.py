@@ -115,4 +115,4 @@ def _stem(word: str) -> str:
     )
     if len(plain) < 3 and not plain.isdigit():
         return ""
-    return re.sub(r"(?:es|s|ed|ing|a|o)$", "", plain) if len(plain) > 4 else plain.rstrip("s")
+    return plain if len(plain) < 4 else re.sub(r"(?:ing|ed|[aoe])$", "", plain.removesuffix("s"))

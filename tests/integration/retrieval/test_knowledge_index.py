@@ -60,6 +60,7 @@ def test_explain_shows_the_intended_indexes(large: Any) -> None:
             query("text_leg", table=table, filters=query("filters")),
             Filters().parameters()
             | {
+                "generation": generation.id,
                 "driving_languages": ["en"], "driving_queries": ["'1234'"], "driving_weights": [1.0],
                 "languages": ["en"], "lexemes": ["1234"], "weights": [1.0], "lengths": [3.0],
                 "also": [], "most": 10, "prune": 10, "k1": 0.9, "b": 0.4,
