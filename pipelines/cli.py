@@ -77,6 +77,28 @@ def sync(
 
 
 @commands.command()
+@click.option("--vault", type=click.Path(path_type=Path), help="The folder of notes (default: VAULT_PATH).")
+@json_option
+def watch(vault: Path | None, as_json: bool) -> None:
+    """Stay and sync on every save. Ctrl-C ends after the sync that is going on, a second one at once.
+
+    With --json: a line of JSON for every sync.
+    """
+    from pipelines.sync import SyncReport
+    from pipelines.watch import watch as run
+
+    def say(news: SyncReport | VaultlineError) -> None:
+        if isinstance(news, VaultlineError):
+            click.echo(f"vaultline: {news}; trying again", err=True)
+        elif as_json:
+            _print_json(news.to_json())
+        else:
+            click.echo(news.to_text())
+
+    run(Settings.load(**({"vault_path": vault} if vault else {})), say=say)
+
+
+@commands.command()
 @json_option
 def status(as_json: bool) -> None:
     """Coverage by folder and generation, what is pending, what failed."""

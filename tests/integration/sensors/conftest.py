@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 
 import dagster as dg
 import pytest
-
 from dagster._core.definitions.sensor_definition import SensorExecutionData
 
 from pipelines.dagster_home import open_instance

@@ -1,0 +1,134 @@
+"""What `vaultline watch` does: stay, and sync on every save, with the model loaded."""
+
+import contextlib
+import signal
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from threading import Event
+from types import FrameType
+
+from pipelines.errors import SettingsError, VaultlineError
+from pipelines.resources.store import Store
+from pipelines.settings import Settings
+from pipelines.sync import SyncReport, sync
+from pipelines.vault import rules
+
+_DEBOUNCE_MS = 400
+_STEP_MS = 80
+"""A burst of events is one sync: it starts when nothing came for a step, or after the debounce time."""
+
+_BUILD_SECONDS = 5.0
+"""A migration to another model goes on in slices of this, between saves."""
+
+_BUILD_PAUSE = 10.0
+"""Seconds between two slices, if no save comes."""
+
+_LOOK_AGAIN = 60.0
+"""Seconds after which the vault is compared without an event: some file systems send none, and a no-op is cheap."""
+
+_PAUSES = (1.0, 2.0, 5.0, 10.0, 30.0)
+"""Seconds before a sync that failed is tried again, after the first failure, the second and so on."""
+
+Say = Callable[[SyncReport | VaultlineError], None]
+
+
+def watch(settings: Settings, *, say: Say) -> None:
+    """Sync now and at every change, until Ctrl-C or SIGTERM. `say` is told each result that is news.
+
+    A vault, database or provider that goes away is waited for. Raises SettingsError only.
+    """
+    stop = Event()
+    with _stopped_by_signals(stop):
+        _warm(settings)
+        failures, told = 0, None
+        while not stop.is_set():
+            try:
+                report = sync(settings, build_seconds=_BUILD_SECONDS)
+            except SettingsError:
+                raise
+            except VaultlineError as error:
+                if failures == 0 or failures >= len(_PAUSES):
+                    say(error)
+                stop.wait(_PAUSES[min(failures, len(_PAUSES) - 1)])
+                failures += 1
+                continue
+            failures = 0
+            standing = (report.notice, report.migration)
+            if report.folders or (any(standing) and standing != told):
+                say(report)
+            told = standing
+            _wait(settings, stop, limit=_BUILD_PAUSE if report.migration else _LOOK_AGAIN)
+
+
+def _wait(settings: Settings, stop: Event, *, limit: float) -> None:
+    """Until something changed in the vault, or `limit` seconds have passed."""
+    from watchfiles import watch as events
+
+    store = Store(settings)
+    if store.keeps_clone:
+        stop.wait(min(limit, settings.vault_git_seconds))
+        return
+    deadline = time.monotonic() + limit
+    try:
+        root = store.vault.resolve()
+        identity = _identity(root)
+        for changes in events(
+            root,
+            watch_filter=lambda _change, path: _counts(root, path),
+            debounce=_DEBOUNCE_MS,
+            step=_STEP_MS,
+            rust_timeout=1_000,
+            yield_on_timeout=True,
+            stop_event=stop,
+            ignore_permission_denied=True,
+        ):
+            # A root that was replaced (an unmounted disk, a renamed folder) sends no event, or none any more.
+            if changes or time.monotonic() > deadline or _identity(root) != identity:
+                return
+    except (FileNotFoundError, VaultlineError):
+        stop.wait(_PAUSES[0])
+
+
+def _counts(root: Path, path: str) -> bool:
+    """Whether a change may matter to a scan. What a rule leaves out is left to the scan; this is about editors' noise
+    and git's, but for the files that say what is left out."""
+    inner = Path(path).relative_to(root).parts if path.startswith(f"{root}/") else ()
+    hidden = [part for part in inner if part.startswith(".")]
+    if hidden and inner[-1] not in (".gitignore", ".vaultignore", "app.json", "HEAD"):
+        return False
+    return not (inner and rules.is_temporary(inner[-1].encode("utf-8", "surrogateescape")))
+
+
+def _identity(root: Path) -> tuple[int, int] | None:
+    try:
+        status = root.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+def _warm(settings: Settings) -> None:
+    """Load Dagster and the model before the first save needs them."""
+    with contextlib.suppress(VaultlineError):  # the first sync says so
+        from pipelines.embedding.cache import cached_embedder
+        from pipelines.embedding.protocol import Role
+
+        cached_embedder(settings.embedding_model, settings).embed(["warm"], role=Role.QUERY)
+
+
+@contextlib.contextmanager
+def _stopped_by_signals(stop: Event) -> Iterator[None]:
+    """The first Ctrl-C or SIGTERM ends after the sync that is going on; a second Ctrl-C interrupts it."""
+
+    def handle(_number: int, _frame: FrameType | None) -> None:
+        if stop.is_set():
+            raise KeyboardInterrupt
+        stop.set()
+
+    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
