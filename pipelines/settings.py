@@ -20,25 +20,25 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(env_file=".env", env_ignore_empty=True, extra="ignore", frozen=True)
 
     # -- where things are
-    vault_path: Path | None = None
-    vaultline_home: Path = Field(default_factory=lambda: user_data_path("vaultline"))
-    database_url: SecretStr | None = None
+    vault_path: Path | None = None  # the folder of notes; it is only ever read
+    vaultline_home: Path = Field(default_factory=lambda: user_data_path("vaultline"))  # server, records, models
+    database_url: SecretStr | None = None  # unset: the embedded server
 
     # -- vault
-    vault_extensions: Words = (".md", ".markdown", ".txt", ".pdf", ".canvas")
-    vault_exclude: Words = ()
+    vault_extensions: Words = (".md", ".markdown", ".txt", ".pdf", ".canvas")  # unknown ones are read as plain text
+    vault_exclude: Words = ()  # patterns as in .gitignore, besides the vault's own ignore files
     vault_follow_links: bool = False  # may links lead out of the vault?
     vault_git_url: SecretStr | None = None  # remote of a clone that Vaultline keeps; may hold a password
     vault_git_branch: str | None = None  # unset: the remote's default branch
     vault_git_seconds: float = Field(default=30.0, ge=1)  # how often the remote is asked
     vault_quiet_seconds: float = Field(default=2.0, ge=0, le=30)  # sensors wait until a save or copy is over
-    partition_depth: int = Field(default=1, ge=1, le=8)
-    partition_buckets: int = Field(default=0, ge=0, le=1024)
-    full_hash_days: float = Field(default=7.0, gt=0)
-    mass_delete_fraction: float = Field(default=0.5, gt=0, le=1)
-    mass_delete_minimum: int = Field(default=10, ge=1)
-    tombstone_days: float = Field(default=1.0, ge=0)
-    embedding_cache_days: float = Field(default=7.0, ge=0)
+    partition_depth: int = Field(default=1, ge=1, le=8)  # levels of folders that make a partition
+    partition_buckets: int = Field(default=0, ge=0, le=1024)  # over 0: spread a flat vault over so many partitions
+    full_hash_days: float = Field(default=7.0, gt=0)  # after which a file is read again though it looks the same
+    mass_delete_fraction: float = Field(default=0.5, gt=0, le=1)  # of the documents gone at once needs --allow-deletes
+    mass_delete_minimum: int = Field(default=10, ge=1)  # fewer are deleted unasked, unless they are all
+    tombstone_days: float = Field(default=1.0, ge=0)  # that a deleted file's text is kept, in case it was moved
+    embedding_cache_days: float = Field(default=7.0, ge=0)  # that a vector is kept after its last text went
 
     # -- parsing
     default_locale: str = "en"  # of documents that neither say nor show their language
@@ -69,8 +69,8 @@ class Settings(BaseSettings):
     chunk_heading_path: bool = True  # embed the headings above a chunk with it
     chunk_title: bool = True  # embed the document's title with it
     # -- embedding
-    embedding_model: str = "sentence-transformers/all-MiniLM-L6-v2"
-    embedding_base_url: str | None = None
+    embedding_model: str = "sentence-transformers/all-MiniLM-L6-v2"  # provider/model that is wanted
+    embedding_base_url: str | None = None  # of an OpenAI-compatible server
     embedding_api_key: SecretStr | None = None
     voyage_api_key: SecretStr | None = None
     voyage_base_url: str | None = None

@@ -231,7 +231,9 @@ def _execute_job(
 
     with open_instance(store.settings) as instance:
         partitions.register(instance, known)
-        job = build(store.settings, store=store).resolve_job_def(name)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            job = build(store.settings, store=store).resolve_job_def(name)
         config = {"ops": ops, "loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
         tags = [partitions.range_tags(first, last) for first, last in partitions.ranges(instance, folders)]
         runs = [_execute(job, instance, config, tag) for tag in tags or [{}]]
