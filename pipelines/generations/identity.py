@@ -25,9 +25,8 @@ def check_model(connection: Connection, generation: Generation, embedder: Embedd
         difference = f"{present.shape[0]} numbers where it gave {stored.shape[0]}"
     else:
         lengths = float(np.linalg.norm(stored)) * float(np.linalg.norm(present))
-        difference = (
-            f"a vector of cosine {float(np.dot(stored, present)) / lengths if lengths else 0:.3f} to the old one"
-        )
+        cosine = float(np.dot(stored, present)) / lengths if lengths else 0.0
+        difference = f"a vector of cosine {cosine:.3f} to the old one"
     where = f" at {generation.address}" if generation.address else ""
     raise ModelChanged(
         f"{generation.model}{where} is not the model that generation {generation.id} was made with: for the same "

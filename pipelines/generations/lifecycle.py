@@ -53,7 +53,7 @@ def due(connection: Connection, settings: Settings, fingerprint: str) -> Due:
         if generation is not serving and generation.id not in leaving:
             for folder, count in states.backlog(connection, generation.id).items():
                 build[folder] = max(build.get(folder, 0), count)
-    ready = candidate is not None and generations.gaps(connection, candidate) == (0, 0)
+    ready = candidate is not None and _is_complete(connection, candidate, serving)
     automatic = settings.generation_auto_promote or serving is None
     return Due(
         begin=begin,
@@ -62,6 +62,13 @@ def due(connection: Connection, settings: Settings, fingerprint: str) -> Due:
         promote=candidate.id if candidate and ready and automatic else None,
         retire=tuple(sorted(leaving)),
     )
+
+
+def _is_complete(connection: Connection, candidate: Generation, serving: Generation | None) -> bool:
+    """Whether a promotion would lose nothing. Edits in flight lack their rows everywhere: no reason to wait."""
+    if serving is None:
+        return generations.gaps(connection, candidate) == (0, 0)
+    return states.lag(connection, candidate.id, than=serving.id) == 0
 
 
 def candidate_of(live: list[Generation], fingerprint: str) -> Generation | None:
