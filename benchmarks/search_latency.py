@@ -16,6 +16,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,7 @@ from pipelines.storage.search import vector_text
 from pipelines.sync import sync
 
 NOISE = 0.35
-"""Length of the noise added to unit vectors before they are normalised again: cosine about 0.94 to where it came from."""
+"""Length of what is shaken: cosine about 0.94 to where a vector came from."""
 
 
 def main() -> None:
@@ -179,7 +180,7 @@ def _latencies(database: Database, settings: Settings, generation: Generation, q
     for mode in ("vector", "text", "hybrid"):
         for text in asked[:20]:
             searcher.search(text, mode=mode)
-        figures[mode] = _timed(asked, lambda text, mode=mode: searcher.search(text, mode=mode))
+        figures[mode] = _timed(asked, partial(searcher.search, mode=mode))
     searcher.close()
     return figures
 

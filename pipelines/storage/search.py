@@ -22,7 +22,7 @@ from pipelines.storage.queries import query
 EXACT_FILTERED = 2_000
 """Rows that a filter may leave for all of them to be compared; measured in docs/retrieval.md."""
 
-_EF_SEARCH = 100
+_EF_SEARCH = 120
 
 
 @dataclass(frozen=True, slots=True)

@@ -166,5 +166,5 @@ FROM generation g WHERE g.id = %(generation)s
 -- Replacing keeps grants and dependent objects; the types stay the same because `embedding` carries no dimension.
 CREATE OR REPLACE VIEW knowledge AS
 SELECT source, ordinal, folder, title, section, content, locale, line_start, line_end, page_start, page_end, tags,
-       properties, modified_at, embedding::vector AS embedding, {generation}::integer AS generation_id
+       properties, modified_at, embedding::vector AS embedding, {generation}::integer AS generation_id, search
 FROM {table}

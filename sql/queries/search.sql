@@ -12,7 +12,9 @@ CREATE INDEX IF NOT EXISTS {index} ON {table} USING gin (search)
 CREATE INDEX IF NOT EXISTS {index} ON {table} (locale)
 
 -- name: create_vector_index
-CREATE INDEX IF NOT EXISTS {index} ON {table} USING hnsw ({vector} {operators}) WHERE locale = {locale}
+-- Twice pgvector's default care in building: many near-equal passages otherwise hide each other (docs/retrieval.md).
+CREATE INDEX IF NOT EXISTS {index} ON {table} USING hnsw ({vector} {operators}) WITH (m = 16, ef_construction = 128)
+WHERE locale = {locale}
 
 -- name: mark_indexed
 UPDATE generation SET indexed = true WHERE id = %(generation)s
