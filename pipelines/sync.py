@@ -245,14 +245,18 @@ def _execute_job(
 def _execute(
     job: "dg.JobDefinition", instance: "dg.DagsterInstance", config: dict[str, Any], tags: dict[str, str]
 ) -> str:
+    import dagster as dg
+
     from pipelines.run_process import this_process
 
     key, own = tags.pop("dagster/partition", None), {**this_process(), "vaultline/started_by": "sync"}
     try:
         result = job.execute_in_process(instance=instance, partition_key=key, tags={**tags, **own}, run_config=config)
+    except dg.DagsterExecutionInterruptedError:
+        raise KeyboardInterrupt from None  # Dagster's word for it while a step runs
     except Exception as error:
-        if (own := _own_error(error)) is not None:
-            raise own from None
+        if (cause := _own_error(error)) is not None:
+            raise cause from None
         raise
     return result.run_id
 
