@@ -15,6 +15,9 @@ SHARED = 0.3
 BUDGET = 1_000
 """Rows that the driving terms of one language may propose together. Terms are taken from the rarest on."""
 
+LIKENESS = 0.4
+"""Trigram similarity from which a word of the index is taken for what a mistyped word meant."""
+
 _QUOTED = re.compile(r"[\"“«]([^\"”»]{3,200})[\"”»]")
 
 
@@ -27,6 +30,15 @@ def telling_terms(terms: Sequence[Term], language: str | None) -> list[Term]:
         return list(terms)
     kept = {position for term in terms if term.language == language for position in term.positions}
     return [term for term in terms if term.code or term.part or not kept.isdisjoint(term.positions)]
+
+
+def mistyped(terms: Sequence[Term]) -> list[Term]:
+    """Words that no row holds and that may be typing mistakes: long enough, without digits, not pieces or codes."""
+    return [
+        term
+        for term in terms
+        if not term.held_by and not term.code and not term.part and len(term.lexeme) >= 5 and term.lexeme.isalpha()
+    ]
 
 
 def driving_terms(terms: Sequence[Term], *, budget: int = BUDGET) -> list[Driving]:

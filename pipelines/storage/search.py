@@ -74,12 +74,14 @@ class Term:
     chunks: float
     length: float
     held_by: int
+    likeness: float = 1.0
+    """How like what was typed the lexeme is: below 1 where a typing mistake was put right."""
 
     @property
     def weight(self) -> float:
         """Inverse document frequency as BM25 has it, never negative; half for a piece of a name."""
         frequency = math.log1p(max(0.0, self.chunks - self.held_by + 0.5) / (self.held_by + 0.5))
-        return frequency * (0.5 if self.part else 1.0)
+        return frequency * (0.5 if self.part else 1.0) * self.likeness
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +178,24 @@ def question_terms(connection: Connection, generation: Generation, text: str) ->
         if row["lexeme"] is not None
     ]
     return terms, frozenset(row["language"] for row in rows)
+
+
+def similar_terms(
+    connection: Connection, generation: Generation, terms: Sequence[Term], *, least: float
+) -> dict[tuple[str, str], Term]:
+    """For terms that no row holds, by language and lexeme: the likeliest one that was meant, if there is any."""
+    parameters = {
+        "generation": generation.id,
+        "languages": [term.language for term in terms],
+        "lexemes": [term.lexeme for term in terms],
+        "least": least,
+    }
+    by_key = {(term.language, term.lexeme): term for term in terms}
+    meant = {}
+    for language, lexeme, term, held_by, likeness in connection.execute(query("similar_terms"), parameters):
+        key = (str(language), str(lexeme))
+        meant[key] = replace(by_key[key], lexeme=str(term), held_by=cast(int, held_by), likeness=cast(float, likeness))
+    return meant
 
 
 def text_candidates(

@@ -71,6 +71,19 @@ SELECT c.language, q.lexeme, q.positions, coalesce(q.weights <@ '{{C}}', false) 
                  WHERE s.generation_id = %(generation)s AND s.language = c.language AND s.term = q.lexeme), 0)::integer AS held_by
 FROM corpus c LEFT JOIN LATERAL unnest(search_vector(c.language, %(question)s)) AS q ON true
 
+-- name: similar_terms
+-- The nearest word of the index for each word that it does not have: typing mistakes. Only words that begin alike are
+-- compared, which an index finds.
+SELECT DISTINCT ON (w.language, w.lexeme) w.language, w.lexeme, s.term, sum(s.chunks)::integer AS held_by,
+       similarity(s.term, w.lexeme) AS likeness
+FROM unnest(%(languages)s::text[], %(lexemes)s::text[]) AS w(language, lexeme)
+JOIN term_statistic s ON s.generation_id = %(generation)s AND s.language = w.language
+     AND s.term >= left(w.lexeme, 2) AND s.term < left(w.lexeme, 2) || U&'\FFFF'
+     AND length(s.term) BETWEEN length(w.lexeme) - 1 AND length(w.lexeme) + 1
+     AND similarity(s.term, w.lexeme) >= %(least)s
+GROUP BY w.language, w.lexeme, s.term HAVING sum(s.chunks) > 0
+ORDER BY w.language, w.lexeme, likeness DESC, held_by DESC, s.term
+
 -- name: text_leg
 -- Rows that hold the driving (rare) terms, the most telling ones first, and their BM25 over all of the question's terms;
 -- and the BM25 of rows that the vector leg found. Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009:

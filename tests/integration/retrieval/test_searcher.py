@@ -93,6 +93,17 @@ def test_no_input_is_an_exception(team: Any, searcher: Searcher) -> None:
             assert "syntax" not in (answer.reason or ""), (query, mode)
 
 
+def test_typing_mistakes_find_what_was_meant(team: Any, searcher: Searcher) -> None:
+    for query, source in (
+        ("imposible transiton", "conventions/errors.md"),
+        ("deploiment rolback", "runbooks/rollback.md"),
+        ("¿dónde está la confijuración?", "runbooks/es/copias.md"),
+    ):
+        assert searcher.search(query, mode="text", always=True).results[0].source == source, query
+    exact = searcher.search("impossible transition", mode="text").results[0].score
+    assert searcher.search("imposible transiton", mode="text", always=True).results[0].score < exact
+
+
 def test_punctuation_does_not_change_the_result(team: Any, searcher: Searcher) -> None:
     plain = searcher.search("impossible transition", mode="text")
     dressed = searcher.search("  impossible,  «transition»?! ", mode="text")
