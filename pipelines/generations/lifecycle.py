@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from pipelines.embedding.canary import canary_vector
 from pipelines.embedding.protocol import Embedder
+from pipelines.generations import wishes
 from pipelines.settings import Settings
 from pipelines.storage import generation_states as states
 from pipelines.storage import generations, switching
@@ -39,11 +40,12 @@ class Due:
 def due(connection: Connection, settings: Settings, fingerprint: str) -> Due:
     """What is left to do when `fingerprint` is the wanted model's."""
     live = generations.live_generations(connection)
+    say = wishes.has_say(connection, fingerprint)
     wanted = next((generation for generation in live if generation.fingerprint == fingerprint), None)
     serving = next((generation for generation in live if generation.state == "active"), None)
-    abandoned = [item.id for item in live if item.state == "building" and item.fingerprint != fingerprint]
-    begin = wanted is None and not states.is_held(connection, fingerprint=fingerprint)
-    candidate = candidate_of(live, fingerprint)
+    abandoned = [item.id for item in live if say and item.state == "building" and item.fingerprint != fingerprint]
+    begin = say and wanted is None and not states.is_held(connection, fingerprint=fingerprint)
+    candidate = candidate_of(live, fingerprint) if say else None
     soaked = set(states.soaked(connection, seconds=settings.generation_soak_days * DAY))
     if candidate is not None:
         soaked.discard(candidate.id)  # wanted again: it is promoted, not dropped
@@ -57,7 +59,7 @@ def due(connection: Connection, settings: Settings, fingerprint: str) -> Due:
     automatic = settings.generation_auto_promote or serving is None
     return Due(
         begin=begin,
-        release=states.any_held(connection, fingerprint=fingerprint),
+        release=say and states.any_held(connection, fingerprint=fingerprint),
         build=build,
         promote=candidate.id if candidate and ready and automatic else None,
         retire=tuple(sorted(leaving)),
@@ -89,7 +91,9 @@ def ensure_wanted(database: Database, wanted: Embedder, *, asked: bool = False) 
     fingerprint = wanted.spec.fingerprint
     with database.connect() as connection:
         live = generations.live_generations(connection)
-        if not _to_change(connection, live, fingerprint, asked=asked):
+        if asked:
+            wishes.renew(fingerprint)
+        if not wishes.has_say(connection, fingerprint) or not _to_change(connection, live, fingerprint, asked=asked):
             return live
         known = any(generation.fingerprint == fingerprint for generation in live)
     canary = None if known else canary_vector(wanted)

@@ -4,7 +4,7 @@
 import pytest
 
 from pipelines.errors import GateNotPassed, GenerationError, GenerationNotFound, ModelChanged
-from pipelines.generations import promotion
+from pipelines.generations import promotion, wishes
 from pipelines.generations.lifecycle import due
 from pipelines.generations.scope import Scope
 from pipelines.storage import generation_states, generations, vectors
@@ -255,3 +255,33 @@ def test_details_tell_where_each_generation_stands(migrated: Bench) -> None:
 def _events(bench: Bench, generation: int) -> list[dict[str, object]]:
     with bench.database.connect() as connection:
         return generation_states.events(connection, generation)
+
+
+def test_a_process_with_older_settings_neither_abandons_nor_undoes_a_migration(bench: Bench) -> None:
+    """A daemon that was not restarted still names A: it keeps every generation up to date, and has no say."""
+    bench.seed()
+    bench.work(A)
+    stale = dict(wishes._wish)
+    bench.work(B, folders=("folder0",))
+
+    def as_stale() -> None:
+        wishes._wish.clear()
+        wishes._wish.update(stale)
+
+    as_stale()
+    bench.edit("folder1/new.md", "An edit that the old process takes in.")
+    bench.work(A, scope=Scope.CHANGES)
+    assert bench.states() == {A: "active", B: "building"}, "not abandoned"
+    wishes._wish.clear()
+    bench.work(B)
+    assert bench.states() == {A: "previous", B: "active"}
+    as_stale()
+    bench.edit("folder1/new.md", "And another one.")
+    bench.work(A, scope=Scope.CHANGES)
+    assert bench.states() == {A: "previous", B: "active"}, "not undone"
+    for generation in (1, 2):
+        content = bench.value(f"SELECT content FROM knowledge_g{generation} WHERE source = 'folder1/new.md'")
+        assert content == "And another one."
+    wishes._wish.clear()
+    bench.work(A)
+    assert bench.states() == {A: "active", B: "previous"}, "the same wish in a new process counts"
