@@ -13,9 +13,9 @@ FIELD = re.compile(r"^    (?P<name>[a-z_]+): (?P<type>.+?)(?: = (?P<default>.+?)
 HEAD = """\
 # Settings
 
-From the environment, else from `.env` in the working folder, else the default. An empty variable counts as unset. A value
-that is not allowed is refused with its name and what is allowed. This page is made from `pipelines/settings.py` by
-`python docs/make_settings.py`.
+From the environment, else from `.env` in the working folder, else the default. An empty variable counts as unset. A
+value that is not allowed is refused with its name and what is allowed. This page is made from `pipelines/settings.py`
+by `python docs/make_settings.py`.
 """
 
 
