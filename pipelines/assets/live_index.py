@@ -10,6 +10,7 @@ from pipelines.figures import Work
 from pipelines.generations import gate, promotion
 from pipelines.generations.gate import Verdict
 from pipelines.generations.promotion import Promotion
+from pipelines.partitions import ONE_RUN
 from pipelines.resources.embedder import EmbedderResource
 from pipelines.resources.store import Store
 from pipelines.storage import generations
@@ -35,6 +36,7 @@ class PromotionConfig(dg.Config):
 
 @dg.asset(
     deps=[knowledge],
+    backfill_policy=ONE_RUN,  # without it, Dagster's commands refuse a range of folders for `*`
     kinds={"postgres"},
     code_version="1",
     check_specs=[

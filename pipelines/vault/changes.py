@@ -94,19 +94,19 @@ def is_suspicious_loss(vanished: Collection[Known], known: Collection[Known], *,
 def match_moves(vanished: Collection[Known], hashes: Mapping[str, str]) -> dict[str, Known]:
     """New sources (a mapping to their content hash) that are vanished documents under another name.
 
-    Of several candidates with one content the one with the most similar name is taken, each at most once.
+    Of several documents with one content, those of the same file name find each other first, then those whose names
+    differ in case, then those of one folder, then the rest; each at most once.
     """
-    waiting: dict[str, list[Known]] = {}
-    for row in vanished:
-        if row.content_hash is not None:
-            waiting.setdefault(row.content_hash, []).append(row)
+    left = {row.source: row for row in vanished if row.content_hash is not None}
     moves: dict[str, Known] = {}
-    for source in sorted(hashes):
-        candidates = waiting.get(hashes[source])
-        if candidates:
-            best = max(candidates, key=lambda row: (_likeness(row.source, source), row.source))
-            candidates.remove(best)
-            moves[source] = best
+    for likeness in (_name, _folded_name, _folder, _nothing):
+        waiting: dict[tuple[str | None, str], list[Known]] = {}
+        for source in sorted(left, reverse=True):
+            waiting.setdefault((left[source].content_hash, likeness(source)), []).append(left[source])
+        for source in sorted(hashes.keys() - moves.keys()):
+            if candidates := waiting.get((hashes[source], likeness(source))):
+                moves[source] = candidates.pop()
+                del left[moves[source].source]
     return moves
 
 
@@ -120,12 +120,17 @@ def _is_unchanged(found: FoundFile, before: Known, *, now_ns: int, full_hash_ns:
     )
 
 
-def _likeness(old: str, new: str) -> int:
-    """Rank of a match: same file name, same name but for case, same folder, else nothing in common."""
-    old_folder, _, old_name = old.rpartition("/")
-    new_folder, _, new_name = new.rpartition("/")
-    if old_name == new_name:
-        return 3
-    if old_name.casefold() == new_name.casefold():
-        return 2
-    return int(old_folder == new_folder)
+def _name(source: str) -> str:
+    return source.rpartition("/")[2]
+
+
+def _folded_name(source: str) -> str:
+    return _name(source).casefold()
+
+
+def _folder(source: str) -> str:
+    return source.rpartition("/")[0]
+
+
+def _nothing(_: str) -> str:
+    return ""

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pipelines.embedding.canary import CANARY_TEXT
 from pipelines.chunking.chunk import hash_text
+from pipelines.embedding.canary import CANARY_TEXT
 from pipelines.settings import Settings
 from pipelines.storage.database import Database
 from pipelines.sync import SyncReport, sync

@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from pipelines.generations.writing import publish
 from pipelines.errors import DatabaseError
+from pipelines.generations.writing import publish
 from pipelines.storage import generations
 from pipelines.storage.database import Database
 from pipelines.storage.generations import Generation

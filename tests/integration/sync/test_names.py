@@ -12,7 +12,7 @@ FOLDERS = (
     "a, b",
     "a...b",
     "[x]",
-    "..x",
+    "x..y",
     "line\nbreak",
     "tab\there",
     "quotes \"and' more",

@@ -108,7 +108,7 @@ def test_what_a_killed_run_left_is_taken_out_by_the_next(vault: LivingVault) -> 
     vault.write("later.md", note("Later", "Text."))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(live_index, "resolve_changed_links", die)
-        with pytest.raises(BaseException):  # noqa: B017, PT011  # as good as a kill
+        with pytest.raises(BaseException):  # noqa: B017  # as good as a kill
             vault.sync()
     assert _leaks(vault, ("palabra-olvidada",)) == [("parsed", "palabra-olvidada")]
     report = vault.sync()
