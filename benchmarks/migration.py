@@ -102,7 +102,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
         with _clients(wanted, logs):
             time.sleep(5)
             migrated = time.monotonic()
-            sync(wanted)
+            syncs = _migrate(database, wanted)
             migration = time.monotonic() - migrated
             switched = _when(database, "promoted")
             time.sleep(3)
@@ -116,12 +116,25 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
             "chunks": report.chunks["total"],
             "first index, seconds": round(first, 1),
             "migration, seconds": round(migration, 1),
+            "syncs until the switch": syncs,
             **_clients_figures(calls),
             **{f"at the switch: {name}": value for name, value in _pauses(calls, switched).items()},
             **{f"at the rollback: {name}": value for name, value in _pauses(calls, rolled).items()},
             "rollback transaction, ms": round(back.seconds * 1000, 2),
             **_lost(database, vault),
         }
+
+
+def _migrate(database: Database, wanted: Settings) -> int:
+    """Sync until the wanted model serves, as a schedule would; returns how often."""
+    for count in range(1, 11):
+        report = sync(wanted)
+        with database.connect() as connection:
+            active = generations.active_generation(connection)
+        if active is not None and active.model == wanted.embedding_model:
+            return count
+        print(report.to_text(), file=sys.stderr)
+    raise RuntimeError("ten syncs and no switch")
 
 
 def _when(database: Database, event: str) -> float:
@@ -216,7 +229,8 @@ def _clients(settings: Settings, logs: dict[str, Path]) -> Iterator[None]:
 def _repeat(work: Callable[[], dict[str, Any]], *, pause: float) -> None:
     """Call until the process is told to end, and log every call."""
     ended: list[int] = []
-    signal.signal(signal.SIGTERM, lambda number, _: ended.append(number))
+    for number in (signal.SIGTERM, signal.SIGINT):  # Dagster turns one into the other
+        signal.signal(number, lambda received, _: ended.append(received))
     with Path(os.environ["BENCHMARK_LOG"]).open("a") as log:
         while not ended:
             started = time.perf_counter()
