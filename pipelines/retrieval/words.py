@@ -33,11 +33,16 @@ def telling_terms(terms: Sequence[Term], language: str | None) -> list[Term]:
 
 
 def mistyped(terms: Sequence[Term]) -> list[Term]:
-    """Words that no row holds and that may be typing mistakes: long enough, without digits, not pieces or codes."""
+    """Words that no row holds in any language and that may be typing mistakes: long enough, of letters only."""
+    known = {position for term in terms if term.held_by for position in term.positions}
     return [
         term
         for term in terms
-        if not term.held_by and not term.code and not term.part and len(term.lexeme) >= 5 and term.lexeme.isalpha()
+        if not term.held_by
+        and not (term.code or term.part)
+        and known.isdisjoint(term.positions)
+        and len(term.lexeme) >= 5
+        and term.lexeme.isalpha()
     ]
 
 

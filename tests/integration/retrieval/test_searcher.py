@@ -93,6 +93,28 @@ def test_no_input_is_an_exception(team: Any, searcher: Searcher) -> None:
             assert "syntax" not in (answer.reason or ""), (query, mode)
 
 
+def test_accents_number_and_case_do_not_matter(index: Any, searcher: Searcher) -> None:
+    # B10, one word at a time, so that no other word of the question can make up for it.
+    spanish = ("la canción española", "configuración del año", "campañas políticas", "baterías rápidas", "naïve café")
+    for number, text in enumerate(spanish):
+        index.write(f"es-{number}.md", [text], locale="es")
+    index.write("en.md", ["Running batteries in the façade of the Zoë building"], locale="en")
+    index.write("fr.md", ["Les élèves à l'école"], locale="fr")
+    for words, source in (
+        ("cancion canción canciones CANCIÓN CANCIONES española espanola españolas ESPAÑOLAS", "es-0.md"),
+        ("configuracion configuración configuraciones configurar año ano años anos", "es-1.md"),
+        ("campañas campanas campaña campana políticas politicas política POLITICA", "es-2.md"),
+        ("baterías baterias batería bateria rápidas rapidas rápida rapida", "es-3.md"),
+        ("battery batteries BATTERY facade façade zoe Zoë run", "en.md"),
+        ("eleves élèves ecole ÉCOLE", "fr.md"),
+    ):
+        for word in words.split():
+            found = searcher.search(word, mode="text", always=True).results
+            assert [row.source for row in found] == [source], word
+    decomposed = searcher.search("cancio\u0301n", mode="text", always=True).results
+    assert [row.source for row in decomposed] == ["es-0.md"]
+
+
 def test_typing_mistakes_find_what_was_meant(team: Any, searcher: Searcher) -> None:
     for query, source in (
         ("imposible transiton", "conventions/errors.md"),

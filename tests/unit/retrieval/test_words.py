@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipelines.retrieval.words import BUDGET, K1, coverage, driving_terms, phrases, telling_terms, totals
+from pipelines.retrieval.words import BUDGET, K1, coverage, driving_terms, mistyped, phrases, telling_terms, totals
 from pipelines.storage.search import Term
 
 
@@ -12,9 +12,9 @@ def _term(lexeme: str, held_by: int, **fields: object) -> Term:
 
 
 def test_the_rarest_terms_drive_until_the_budget_is_full() -> None:
-    terms = [_term("the", 90_000), _term("sync", 2_000), _term("rare", 5), _term("vault", 1_500), _term("gone", 0)]
+    terms = [_term("the", 90_000), _term("sync", 2_000), _term("rare", 5), _term("vault", 900), _term("gone", 0)]
     assert [item.query for item in driving_terms(terms)] == ["'rare'", "'vault'"]
-    assert BUDGET < 2_000 + 1_500 + 5
+    assert 5 + 900 <= BUDGET < 2_000
 
 
 def test_one_common_word_is_asked_all_the_same_and_pairs_help() -> None:
@@ -52,6 +52,16 @@ def test_function_words_of_the_own_language_tell_nothing_in_others() -> None:
     ]  # fmt: skip
     assert [term.lexeme for term in telling_terms(terms, "es")] == ["kafka", "kafk", "v1"]
     assert telling_terms(terms, None) == terms
+
+
+def test_only_words_that_no_language_knows_can_be_mistakes() -> None:
+    terms = [
+        _term("baterias", 0, positions=(1,)), _term("bateri", 4, language="es", positions=(1,)),
+        _term("conplet", 0, language="es", positions=(2,)), _term("ocpa", 0, positions=(3,)),
+        _term("v12345", 0, positions=(4,)),
+        _term("conpletx", 0, code=True, positions=()),
+    ]  # fmt: skip
+    assert [term.lexeme for term in mistyped(terms)] == ["conplet"]
 
 
 def test_phrases_are_what_stands_in_closed_quotes() -> None:
