@@ -80,9 +80,9 @@ class LivingVault:
         return [
             row[0]
             for row in self.rows(
-                "SELECT source FROM knowledge WHERE content ILIKE %(w)s OR title ILIKE %(w)s OR section ILIKE %(w)s "
-                "UNION SELECT d.source FROM chunk c JOIN document d ON d.id = c.document_id WHERE c.content ILIKE %(w)s "
-                "UNION SELECT source FROM document WHERE title ILIKE %(w)s ORDER BY 1".replace("%(w)s", "%s"),
+                "SELECT source FROM knowledge WHERE content ILIKE %s OR title ILIKE %s OR section ILIKE %s "
+                "UNION SELECT source FROM chunk c JOIN document d ON d.id = document_id WHERE content ILIKE %s "
+                "UNION SELECT source FROM document WHERE title ILIKE %s ORDER BY 1",
                 *[f"%{word}%"] * 5,
             )
         ]

@@ -1,5 +1,6 @@
 """B26: two writers at once, a server that ends connections, and documents that change while they are published."""
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable
@@ -111,10 +112,8 @@ def test_connections_that_the_server_ends_in_the_middle_of_a_sync(vault: LivingV
     killer.start()
     try:
         for _ in range(3):
-            try:
+            with contextlib.suppress(DatabaseError):
                 vault.sync()
-            except DatabaseError as error:
-                assert str(error)
     finally:
         stop.set()
         killer.join()

@@ -56,8 +56,9 @@ def test_a_copy_and_a_move_at_once(vault: LivingVault, converged: Converged) -> 
 
 def test_one_paragraph_twice_in_one_note(vault: LivingVault, converged: Converged) -> None:
     """B26 (b): the same text twice, one INSERT."""
-    section = long_note("x", 1).split("\n\n", 1)[1]
-    twice = f"# Log\n\n{section}\n{section}\n"
+    section = "## Same\n\n" + " ".join(f"repeated{word}" for word in range(50)) + "\n"
+    other = "## Between\n\n" + " ".join(f"different{word}" for word in range(50)) + "\n"
+    twice = f"# Log\n\n{section}\n{other}\n{section}\n{other}\n"
     vault.write("log.md", twice)
     vault.sync()
     ordinals = vault.rows("SELECT count(*), count(DISTINCT ordinal), count(DISTINCT content) FROM knowledge")

@@ -1,6 +1,5 @@
 """B31: editors that save by replacing the file, files that are not finished yet, files that go while they are read."""
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -25,7 +24,7 @@ def _save_like_vim(vault: LivingVault, source: str, text: str) -> None:
     (folder / f"{name}~").write_text("backup")
     (folder / "4913").write_text("")
     (folder / f"{name}.tmp").write_text(text)
-    os.replace(folder / f"{name}.tmp", folder / name)
+    (folder / f"{name}.tmp").replace(folder / name)
 
 
 def test_saves_by_replacement_are_edits_of_one_document(vault: LivingVault, converged: Converged) -> None:

@@ -1,7 +1,7 @@
 """B28: thousands of files at once, a branch and back, and what Vaultline writes itself."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -94,7 +94,7 @@ def test_its_own_files_inside_the_vault_are_no_change(
     vault: LivingVault, converged: Converged, dagster_template: Path
 ) -> None:
     home = vault.root / "vaultline-home"
-    os.rename(vault.settings.vaultline_home, home)
+    vault.settings.vaultline_home.rename(home)
     inside = vault.with_settings(vaultline_home=home)
     vault.write("note.md", note("Note", "Text."))
     vault.sync(settings=inside)
@@ -105,7 +105,7 @@ def test_its_own_files_inside_the_vault_are_no_change(
 
 
 @pytest.fixture
-def reads(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Names of the files whose content is hashed."""
     from pipelines.intake import apply
     from pipelines.intake import look as looking
@@ -114,12 +114,12 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     seen: list[str] = []
 
     def hash_file(path: bytes, **options: bool) -> str:
-        seen.append(os.fsdecode(os.path.basename(path)))
+        seen.append(Path(os.fsdecode(path)).name)
         return content.hash_file(path, **options)
 
     monkeypatch.setattr(apply, "hash_file", hash_file)
     monkeypatch.setattr(looking, "hash_file", hash_file)
-    yield seen
+    return seen
 
 
 def test_a_large_file_is_hashed_once_not_at_every_look(vault: LivingVault, reads: list[str]) -> None:

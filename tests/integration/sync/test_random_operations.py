@@ -22,22 +22,7 @@ STEPS = int(os.environ.get("VAULTLINE_RANDOM_STEPS", 60))
 FOLDERS = ("", "a/", "b/", "a/deep/", "Ideas/", "con, coma/")
 NAMES = ("uno", "dos", "Tres", "año", "e\u0301tape", "it's")
 BROKEN_PDF = b"%PDF-1.7\nnothing of it is true\n"
-WORDS = [
-    "faro",
-    "costa",
-    "barco",
-    "puerto",
-    "viento",
-    "niebla",
-    "marea",
-    "boya",
-    "ancla",
-    "proa",
-    "lamp",
-    "light",
-    "harbour",
-    "fog",
-]
+WORDS = ("faro", "costa", "barco", "puerto", "viento", "niebla", "marea", "boya", "lamp", "light", "harbour", "fog")
 
 
 class Life:
