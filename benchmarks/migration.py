@@ -236,6 +236,8 @@ def _repeat(work: Callable[[], dict[str, Any]], *, pause: float) -> None:
             started = time.perf_counter()
             try:
                 detail = work()
+            except KeyboardInterrupt:
+                break
             except Exception as error:
                 detail = {"error": f"{type(error).__name__}: {error}"}
             line = {"at": time.time(), "seconds": time.perf_counter() - started, "detail": detail}

@@ -3,9 +3,11 @@
 from dataclasses import dataclass
 from typing import Any
 
+from pipelines.generations import report
 from pipelines.resources.store import Store
 from pipelines.settings import Settings
-from pipelines.storage import documents, ledger, reports
+from pipelines.storage import documents, generation_states, ledger, reports
+from pipelines.storage.database import Connection
 from pipelines.vault.folders import folder_label
 
 _SHOWN = 10
@@ -44,6 +46,7 @@ class Status:
         ]
         for row in self.generations:
             gap = f", {row['missing']} chunks missing" if row["missing"] else ""
+            gap += "".join(f"; {note}" for note in row["notes"])
             lines.append(
                 f"generation  {row['id']} {row['state']}: {row['model']} ({row['dimensions']} numbers), "
                 f"{row['chunks']} chunks{gap}"
@@ -85,7 +88,7 @@ def read_status(settings: Settings) -> Status:
                 }
                 for row in reports.folder_report(connection)
             ],
-            generations=[{**row, "chunks": int(row["chunks"])} for row in reports.generation_report(connection)],
+            generations=_generations(connection),
             quarantine=[{**row, "since": row["since"].isoformat()} for row in documents.quarantined(connection)],
             warnings=reports.document_warnings(connection),
             last_run={
@@ -97,3 +100,23 @@ def read_status(settings: Settings) -> Status:
             if runs
             else None,
         )
+
+
+def _generations(connection: Connection) -> list[dict[str, Any]]:
+    """Progress, spending and the gate's verdict of every generation, with the folders that a live one still lacks."""
+    details = {row.id: row for row in generation_states.details(connection)}
+    rows = []
+    for row in reports.generation_report(connection):
+        known = details[row["id"]]
+        live = row["state"] in ("building", "previous")
+        waiting = generation_states.backlog(connection, row["id"]) if live else {}
+        rows.append(
+            {
+                **report.to_json(known),
+                **row,
+                "chunks": int(row["chunks"]),
+                "notes": report.notes(known),
+                "folders_missing": waiting,
+            }
+        )
+    return rows

@@ -55,7 +55,6 @@ class Verdict:
     about: str
     at: str
     seconds: float
-    calibration: dict[str, Any] | None = None
 
     @property
     def passed(self) -> bool:
@@ -87,22 +86,21 @@ def examine(
 ) -> Verdict:
     """Ask everything of a live generation; cheap checks that fail keep the costly ones from being asked.
 
-    Nothing is stored. Raises DatabaseError; a provider that does not answer is a check that did not pass.
+    With a golden set the generation is calibrated on it first; the verdict itself is not stored here. Raises
+    DatabaseError; a provider that does not answer is a check that did not pass.
     """
     started = time.monotonic()
     with database.connect() as connection:
         active = generations.active_generation(connection)
     against = active if active is not None and active.id != generation.id else None
     checks: list[Check] = []
-    calibration: dict[str, Any] | None = None
     for ask in (_complete, _valid):
         checks.append(ask(database, generation))
     if all(check.passed for check in checks):
         checks.append(_model(database, generation, embedder))
         checks.append(_recall(database, generation, settings))
     if all(check.passed for check in checks):
-        quality, calibration = _quality(database, generation, against, settings)
-        checks.append(quality)
+        checks.append(_quality(database, generation, against, settings))
     return Verdict(
         generation=generation.id,
         against=None if against is None else against.id,
@@ -110,7 +108,6 @@ def examine(
         about=about(database, generation, settings),
         at=datetime.now(UTC).isoformat(timespec="seconds"),
         seconds=round(time.monotonic() - started, 3),
-        calibration=calibration,
     )
 
 
@@ -199,18 +196,21 @@ def _recall(database: Database, generation: Generation, settings: Settings) -> C
     )
 
 
-def _quality(
-    database: Database, generation: Generation, against: Generation | None, settings: Settings
-) -> tuple[Check, dict[str, Any] | None]:
+def _quality(database: Database, generation: Generation, against: Generation | None, settings: Settings) -> Check:
     golden = settings.golden_set
     if golden is None:
-        return Check("quality", True, "not compared: GOLDEN_SET names no questions"), None
+        return Check("quality", True, "not compared: GOLDEN_SET names no questions")
     from pipelines.retrieval.evaluation import LEGS, compare, evaluate
+    from pipelines.retrieval.learning import calibrate
     from pipelines.retrieval.searcher import Searcher
 
     def ask(number: int) -> "Evaluation":
         searcher = Searcher(Database(database.url), settings)  # one a generation: each keeps its own model loaded
         try:
+            if number == generation.id:  # thresholds and weights of its own first: they switch with it
+                learnt = calibrate(searcher, golden, generation=number)
+                with database.connect() as connection:
+                    states.put_calibration(connection, number, learnt)
             return evaluate(searcher, golden, generation=number, legs=LEGS if number == generation.id else ("hybrid",))
         finally:
             searcher.close()
@@ -219,10 +219,10 @@ def _quality(
         after = ask(generation.id)
         before = None if against is None else ask(against.id)
     except (UsageError, EmbeddingError) as error:
-        return Check("quality", False, f"could not be measured: {error}"), None
+        return Check("quality", False, f"could not be measured: {error}")
     figures = _figures(after)
     if before is None:
-        return Check("quality", True, f"measured on {golden.name}; there is nothing to compare with", figures), None
+        return Check("quality", True, f"measured on {golden.name}; there is nothing to compare with", figures)
     worse = []
     for item in compare(before, after):
         if item.figure != _JUDGED:
@@ -234,8 +234,8 @@ def _quality(
             worse.append(f"{where} {item.mean:+.3f} [{item.low:+.3f}, {item.high:+.3f}]")
     if worse:
         detail = f"{_JUDGED} of the fused result on {golden.name} is lower than generation {before.generation}'s: "
-        return Check("quality", False, detail + "; ".join(worse), figures), None
-    return Check("quality", True, f"not worse than generation {before.generation} on {golden.name}", figures), None
+        return Check("quality", False, detail + "; ".join(worse), figures)
+    return Check("quality", True, f"not worse than generation {before.generation} on {golden.name}", figures)
 
 
 def _figures(evaluation: "Evaluation") -> dict[str, float]:

@@ -52,8 +52,6 @@ def promote(
         stored = verdict.to_json() | ({"overridden": override} if overridden else {})
         with database.connect() as connection:
             states.put_gate(connection, number, stored)
-            if verdict.calibration is not None:
-                states.put_calibration(connection, number, verdict.calibration)
         if not verdict.passed and not overridden:
             raise GateNotPassed(
                 f"generation {number} ({generation.model}) is not promoted: {verdict.reasons}. Search goes on with the "

@@ -41,7 +41,7 @@ def to_text(row: GenerationDetails) -> str:
         parts.append(f"{row.tokens:,} tokens, ${row.cost_usd:.4f}")
     if row.held:
         parts.append("held: not promoted by itself")
-    return ", ".join(parts) + "".join(f"\n     {line}" for line in _notes(row))
+    return ", ".join(parts) + "".join(f"\n     {line}" for line in notes(row))
 
 
 def migration_line(rows: list[GenerationDetails]) -> str | None:
@@ -50,19 +50,20 @@ def migration_line(rows: list[GenerationDetails]) -> str | None:
         if row.state == "building":
             left = f"{row.documents_missing} documents are left"
             state = "complete" if not row.documents_missing and not row.texts_missing else left
-            notes = "; ".join(_notes(row))
-            return f"generation {row.id} ({row.model}) is being built: {state}" + (f"; {notes}" if notes else "")
+            said = "; ".join(notes(row))
+            return f"generation {row.id} ({row.model}) is being built: {state}" + (f"; {said}" if said else "")
     return None
 
 
-def _notes(row: GenerationDetails) -> list[str]:
-    notes = []
+def notes(row: GenerationDetails) -> list[str]:
+    """What people should know of a generation besides its numbers."""
+    found = []
     if row.problem:
-        notes.append(f"its last run ended early: {row.problem}")
+        found.append(f"its last run ended early: {row.problem}")
     if row.gate and row.state != "retired":
         failed = [f"{check['name']}: {check['detail']}" for check in row.gate["checks"] if not check["passed"]]
         if row.gate.get("overridden"):
-            notes.append(f"promoted over the gate ({row.gate['overridden']}): {'; '.join(failed)}")
+            found.append(f"promoted over the gate ({row.gate['overridden']}): {'; '.join(failed)}")
         elif failed:
-            notes.append(f"the gate did not pass: {'; '.join(failed)}")
-    return notes
+            found.append(f"the gate did not pass: {'; '.join(failed)}")
+    return found

@@ -61,7 +61,8 @@ def _build(connection: Connection, generation: Generation, settings: Settings) -
 
 
 def _concurrently(connection: Connection, statement: sql.Composed) -> bytes:
-    text = statement.as_string(connection)
+    lines = statement.as_string(connection).splitlines()
+    text = "\n".join(line for line in lines if not line.startswith("--"))
     if not text.startswith("CREATE INDEX "):
         raise ValueError("only an index can be built without blocking")
     return text.replace("CREATE INDEX ", "CREATE INDEX CONCURRENTLY ", 1).encode()

@@ -185,6 +185,9 @@ def test_quality_is_compared_on_the_golden_set(ready: Bench, tmp_path: Path) -> 
     assert quality.figures["ndcg@10 en"] == 1.0
     assert quality.figures["change all"] == 0.0
     assert quality.figures["questions en"] == 6
+    calibration = ready.value("SELECT calibration FROM generation WHERE id = 2")
+    assert "*" in calibration["languages"], "thresholds of its own, which switch with it"
+    assert ready.value("SELECT calibration FROM generation WHERE id = 1") == {}
 
 
 def test_worse_answers_keep_it_back(ready: Bench, tmp_path: Path) -> None:
