@@ -143,3 +143,17 @@ def test_the_plan_of_a_first_load_names_every_folder(vault: LivingVault) -> None
     store = Store(vault.settings)
     with vault.database.connect(autocommit=True) as connection:
         assert len(plan(store, connection).folders) == 30
+
+
+def test_a_language_that_has_grown_gets_its_vector_index(vault: LivingVault, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the run that made it large, and in a later one, beside a generation that serves."""
+    monkeypatch.setattr("pipelines.storage.knowledge_index.EXACT_ROWS", 5)
+    indexes = "SELECT count(*) FROM pg_indexes WHERE indexdef LIKE '%%USING hnsw%%'"
+    for number in range(8):
+        vault.write(f"en{number}.md", "---\nlang: en\n---\n" + note(f"Note {number}", f"Text {number}."))
+    vault.sync()
+    assert vault.value(indexes) == 1
+    for number in range(8):
+        vault.write(f"es{number}.md", "---\nlang: es\n---\n" + note(f"Nota {number}", f"Texto {number}."))
+    vault.sync()
+    assert vault.value(indexes) == 2
