@@ -8,6 +8,7 @@ import pytest
 
 from pipelines.dagster_home import open_instance
 from pipelines.definitions import build
+from pipelines.generations import wishes
 from pipelines.resources.embedder import EmbedderResource
 from pipelines.resources.store import Store
 from pipelines.sensors.finish import finish
@@ -49,6 +50,20 @@ def test_the_setting_alone_migrates_at_the_next_sync(synced: Bench) -> None:
     synced.sync(B)
     for generation in (1, 2):
         assert synced.value(f"SELECT count(*) FROM knowledge_g{generation} WHERE source = 'folder0/new.md'") == 1
+
+
+def test_a_restart_indexes_nothing_again(synced: Bench) -> None:
+    """X06, after a migration: the next process finds nothing to do, and writes nothing."""
+    synced.sync(B)
+    rows = "SELECT xmin::text, ctid::text FROM knowledge_g1 UNION ALL SELECT xmin::text, ctid::text FROM knowledge_g2"
+    asked, written = synced.asked(), synced.rows(rows)
+    runs = synced.value("SELECT count(*) FROM run_ledger")
+    wishes._wish.clear()  # as a new process
+    report = synced.sync(B)
+    assert report.folders == ()
+    assert synced.asked() == asked
+    assert synced.rows(rows) == written
+    assert synced.value("SELECT count(*) FROM run_ledger") == runs
 
 
 def test_the_jobs_promote_roll_back_and_retire(synced: Bench, instance: dg.DagsterInstance) -> None:
