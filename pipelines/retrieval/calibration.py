@@ -109,13 +109,13 @@ class Calibration:
 _FAMILIES: dict[str, dict[str, Trust]] = {
     "all-minilm-l6-v2": {
         "en": Trust(
-            0.5, bias=-4.1, similarity=4.3, coverage=7.9, unknown=-1.0, usual_similarity=0.5, usual_coverage=0.45
+            0.5, bias=-4.1, similarity=4.4, coverage=7.8, unknown=-1.5, usual_similarity=0.5, usual_coverage=0.45
         ),
         "es": Trust(
-            0.2, bias=-4.4, similarity=3.1, coverage=10.0, unknown=-1.0, usual_similarity=0.55, usual_coverage=0.4
+            0.2, bias=-4.5, similarity=3.3, coverage=10.0, unknown=-2.0, usual_similarity=0.55, usual_coverage=0.4
         ),
         ANY: Trust(
-            0.3, bias=-4.1, similarity=3.5, coverage=9.0, unknown=-1.0, usual_similarity=0.5, usual_coverage=0.4
+            0.3, bias=-4.2, similarity=3.6, coverage=9.0, unknown=-1.5, usual_similarity=0.5, usual_coverage=0.4
         ),
     }
 }

@@ -32,9 +32,11 @@ def telling_terms(terms: Sequence[Term], language: str | None) -> list[Term]:
     return [term for term in terms if term.code or term.part or not kept.isdisjoint(term.positions)]
 
 
-def mistyped(terms: Sequence[Term]) -> list[Term]:
-    """Words that no row holds in any language and that may be typing mistakes: long enough, of letters only."""
-    known = {position for term in terms if term.held_by for position in term.positions}
+def mistyped(terms: Sequence[Term], language: str | None) -> list[Term]:
+    """Words that may be typing mistakes: no row of the question's language (of any, if that is not known) holds them,
+    and they are long enough and of letters only."""
+    own = [term for term in terms if language in (None, term.language)]
+    known = {position for term in own if term.held_by for position in term.positions}
     return [
         term
         for term in terms

@@ -143,8 +143,9 @@ class PassageRow:
 def reading(database: Database) -> Iterator[Connection]:
     """A pooled connection in one read-only transaction that sees one state of the database throughout."""
     with database.reader() as connection:
-        connection.execute(query("begin_search"))
-        connection.execute(query("tune_search"), {"ef_search": str(_EF_SEARCH), "max_scan_tuples": "40000"})
+        with connection.pipeline():  # one round trip for both
+            connection.execute(query("begin_search"))
+            connection.execute(query("tune_search"), {"ef_search": str(_EF_SEARCH), "max_scan_tuples": "40000"})
         yield connection
 
 

@@ -61,7 +61,8 @@ def test_only_words_that_no_language_knows_can_be_mistakes() -> None:
         _term("v12345", 0, positions=(4,)),
         _term("conpletx", 0, code=True, positions=()),
     ]  # fmt: skip
-    assert [term.lexeme for term in mistyped(terms)] == ["conplet"]
+    assert [term.lexeme for term in mistyped(terms, None)] == ["conplet"]
+    assert [term.lexeme for term in mistyped(terms, "en")] == ["baterias", "conplet"]
 
 
 def test_phrases_are_what_stands_in_closed_quotes() -> None:
