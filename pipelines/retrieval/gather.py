@@ -58,7 +58,7 @@ def gather(
     terms, languages = storage.question_terms(connection, generation, question.text)
     language = question.language or guess_language(question.text, terms, languages)
     terms = words.telling_terms(terms, language if language in languages else None)
-    if doubtful := words.mistyped(terms, language if language in languages else None):
+    if doubtful := words.mistyped(terms):
         meant = storage.similar_terms(connection, generation, doubtful, least=words.LIKENESS)
         terms = [meant.get((term.language, term.lexeme), term) for term in terms]
     coverages: dict[int, float] = {}

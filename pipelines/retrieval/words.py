@@ -32,19 +32,16 @@ def telling_terms(terms: Sequence[Term], language: str | None) -> list[Term]:
     return [term for term in terms if term.code or term.part or not kept.isdisjoint(term.positions)]
 
 
-def mistyped(terms: Sequence[Term], language: str | None) -> list[Term]:
-    """Words that may be typing mistakes: no row of the question's language (of any, if that is not known) holds them,
-    and they are long enough and of letters only."""
-    own = [term for term in terms if language in (None, term.language)]
-    known = {position for term in own if term.held_by for position in term.positions}
+def mistyped(terms: Sequence[Term]) -> list[Term]:
+    """Words that no row of their language holds, long enough and of letters only: typing mistakes and cognates.
+
+    A word that is right in the question's language is looked up like this in the others, where "repository" means
+    "repositorio": the only bridge between languages that an English model does not build itself.
+    """
     return [
         term
         for term in terms
-        if not term.held_by
-        and not (term.code or term.part)
-        and known.isdisjoint(term.positions)
-        and len(term.lexeme) >= 5
-        and term.lexeme.isalpha()
+        if not (term.held_by or term.code or term.part) and len(term.lexeme) >= 5 and term.lexeme.isalpha()
     ]
 
 

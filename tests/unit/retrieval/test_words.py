@@ -54,15 +54,13 @@ def test_function_words_of_the_own_language_tell_nothing_in_others() -> None:
     assert telling_terms(terms, None) == terms
 
 
-def test_only_words_that_no_language_knows_can_be_mistakes() -> None:
+def test_words_that_their_language_does_not_know_may_be_mistakes_or_cognates() -> None:
     terms = [
-        _term("baterias", 0, positions=(1,)), _term("bateri", 4, language="es", positions=(1,)),
-        _term("conplet", 0, language="es", positions=(2,)), _term("ocpa", 0, positions=(3,)),
-        _term("v12345", 0, positions=(4,)),
+        _term("repositori", 0, language="es", positions=(1,)), _term("repositori", 4, positions=(1,)),
+        _term("conplet", 0, positions=(2,)), _term("ocpa", 0, positions=(3,)), _term("v12345", 0, positions=(4,)),
         _term("conpletx", 0, code=True, positions=()),
     ]  # fmt: skip
-    assert [term.lexeme for term in mistyped(terms, None)] == ["conplet"]
-    assert [term.lexeme for term in mistyped(terms, "en")] == ["baterias", "conplet"]
+    assert [(term.language, term.lexeme) for term in mistyped(terms)] == [("es", "repositori"), ("en", "conplet")]
 
 
 def test_phrases_are_what_stands_in_closed_quotes() -> None:
