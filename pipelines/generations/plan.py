@@ -10,6 +10,7 @@ from pipelines.settings import Settings
 from pipelines.storage import generation_states as states
 from pipelines.storage import generations
 from pipelines.storage.database import Database
+from pipelines.storage.knowledge_index import HALFVEC_DIMENSIONS, VECTOR_DIMENSIONS
 
 _COUNTED = 2_000
 """Texts whose tokens are counted; the rest is extrapolated from the chunker's own counts."""
@@ -17,8 +18,12 @@ _COUNTED = 2_000
 _SAMPLE_SECONDS = 10.0
 _SAMPLE = 64  # texts a batch of the measurement
 
-_HNSW_ROW = 1.35
-"""Bytes of an HNSW index over bytes of its vectors, measured with m = 16 (docs/migration.md)."""
+_PAGE = 8192
+_HNSW_LINKS = 300
+"""Bytes of a node's links and headers with m = 16. A node stands on one page: of 1,024 numbers, one fits on a page."""
+
+_STORED = 1.35
+"""Bytes of a stored vector over those of its numbers: larger ones are stored in slices (measured, docs/migration.md)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +107,7 @@ def plan(database: Database, settings: Settings, embedder: Embedder, *, measure:
     rate = _measure(embedder, texts) if measure and texts else None
     price = price_per_million(spec.name, settings)
     missing = totals["texts"] - totals["cached"]
-    vector_bytes = 4 * spec.dimensions + 8
+    vector_bytes = round(_STORED * (4 * spec.dimensions + 8))
     return Plan(
         model=spec.name,
         dimensions=spec.dimensions,
@@ -118,16 +123,24 @@ def plan(database: Database, settings: Settings, embedder: Embedder, *, measure:
         cost_usd=None if price is None else round(tokens * price / 1e6, 6),
         minutes=None if rate is None else round(tokens / rate / 60, 2),
         measured=rate is not None,
-        table_bytes=0 if ours is not None else _table_bytes(totals, vector_bytes),
+        table_bytes=0 if ours is not None else _table_bytes(totals, spec.dimensions, vector_bytes),
         cache_bytes=missing * (vector_bytes + 120),
         max_cost=settings.embedding_max_cost,
         max_tokens=settings.embedding_max_run_tokens,
     )
 
 
-def _table_bytes(totals: dict[str, int], vector_bytes: int) -> int:
+def _table_bytes(totals: dict[str, int], dimensions: int, vector_bytes: int) -> int:
     """Text twice (the row and its lexemes), and the vector in the row and in the HNSW index."""
-    return round(2 * totals["text_bytes"] + totals["chunks"] * vector_bytes * (1 + _HNSW_ROW))
+    return 2 * totals["text_bytes"] + totals["chunks"] * (vector_bytes + hnsw_bytes(dimensions))
+
+
+def hnsw_bytes(dimensions: int) -> int:
+    """Bytes that a vector takes in an HNSW index: whole nodes on pages of 8 KB, as halfvec from 2,000 numbers on."""
+    if dimensions > HALFVEC_DIMENSIONS:
+        return 0
+    node = (4 if dimensions <= VECTOR_DIMENSIONS else 2) * dimensions + _HNSW_LINKS
+    return _PAGE // max(1, _PAGE // node)
 
 
 def _measure(embedder: Embedder, texts: list[str]) -> float:
