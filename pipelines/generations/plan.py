@@ -23,7 +23,7 @@ _HNSW_LINKS = 300
 """Bytes of a node's links and headers with m = 16. A node stands on one page: of 1,024 numbers, one fits on a page."""
 
 _STORED = 1.35
-"""Bytes of a stored vector over those of its numbers: larger ones are stored in slices (measured, docs/migration.md)."""
+"""Bytes of a stored vector over those of its numbers: larger ones stand in slices (docs/migration.md)."""
 
 
 @dataclass(frozen=True, slots=True)
