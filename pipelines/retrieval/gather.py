@@ -78,7 +78,12 @@ def gather(
         )
     worded = sorted(sums, key=lambda number: -sums[number].own)[:limit]
     candidates = storage.describe(
-        connection, generation, list({*nearest, *worded}), vector=vector, age_days=settings.search_age_days
+        connection,
+        generation,
+        list({*nearest, *worded}),
+        vector=vector,
+        measured=nearest,
+        age_days=settings.search_age_days,
     )
     totals = words.totals(terms)
     for candidate in candidates:

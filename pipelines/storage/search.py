@@ -242,12 +242,22 @@ def describe(
     ids: Sequence[int],
     *,
     vector: NDArray[np.float32] | None,
+    measured: Mapping[int, float],
     age_days: int,
 ) -> list[Candidate]:
-    """What fusion needs to know of candidates, with their cosine to the question's vector where there is one."""
-    parameters = {"ids": list(ids), "question": None if vector is None else vector_text(vector), "age_days": age_days}
+    """What fusion needs to know of candidates, with their cosine to the question's vector where there is one.
+
+    `measured` are the cosines that the vector leg has found already: reading a vector is what costs here.
+    """
+    parameters = {
+        "ids": list(ids),
+        "unmeasured": [] if vector is None else [number for number in ids if number not in measured],
+        "question": None if vector is None else vector_text(vector),
+        "age_days": age_days,
+    }
     with connection.cursor(row_factory=class_row(Candidate)) as cursor:
-        return cursor.execute(query("describe_candidates", table=generation.table), parameters).fetchall()
+        rows = cursor.execute(query("describe_candidates", table=generation.table), parameters).fetchall()
+    return [replace(row, similarity=measured[row.id]) if row.id in measured else row for row in rows]
 
 
 def holding_phrase(connection: Connection, generation: Generation, ids: Sequence[int], phrase: str) -> frozenset[int]:

@@ -133,7 +133,7 @@ GROUP BY r.id
 -- index out.
 SELECT id, document_id, source, ordinal, locale, search_language(locale) AS language,
        modified_at < now() - make_interval(days => %(age_days)s) AS aged,
-       CASE WHEN %(question)s::vector IS NULL THEN NULL ELSE 1 - (embedding <=> %(question)s::vector) END AS similarity
+       CASE WHEN id = ANY(%(unmeasured)s) THEN 1 - (embedding <=> %(question)s::vector) END AS similarity
 FROM {table} WHERE id = ANY(%(ids)s)
 
 -- name: quoted_phrases
