@@ -293,7 +293,9 @@ def serve(host: str, port: int) -> None:
 
 
 @commands.command()
-@click.option("--http", is_flag=True, help="Over HTTP at /mcp, as `vaultline serve` does, and not over stdin and stdout.")
+@click.option(
+    "--http", is_flag=True, help="Over HTTP at /mcp, as `vaultline serve` does, and not over stdin and stdout."
+)
 @click.option("--port", default=8321, show_default=True, type=click.IntRange(1, 65535), help="With --http.")
 def mcp(http: bool, port: int) -> None:
     """Answer agents by the Model Context Protocol, over stdin and stdout."""

@@ -180,7 +180,9 @@ def _shapes() -> tuple[_Shape, ...]:
     listed += [_Shape("PyPI token", pattern, ("pypi-AgE",)) for pattern in PypiTokenDetector.denylist]
     listed += [_Shape("Telegram token", TelegramBotTokenDetector.denylist[0], (":AA",))]
     listed += [
-        _Shape("Discord token", re.compile(rf"(?<![\w.-]){DiscordBotTokenDetector.denylist[0].pattern}"), (".",))
+        _Shape(
+            "Discord token", re.compile(rf"(?<![A-Za-z0-9_.-]){DiscordBotTokenDetector.denylist[0].pattern}"), (".",)
+        )
     ]
     listed += [
         _Shape(kind, re.compile(pattern), needles, int("(" in pattern.replace("(?", "")))
