@@ -310,6 +310,22 @@ class TestPatience:
             embed_in_batches(embedder, notes(500), role=Role.DOCUMENT, on_batch=keep)
         assert len(voyage_api.requests) <= 4
 
+    @pytest.mark.timeout(40)  # the server asks for 100 seconds
+    def test_caller_that_leaves_does_not_wait_for_a_retry(
+        self, voyage_api: EmbeddingApi, voyage_settings: MakeSettings
+    ) -> None:
+        busy = Fault(status=429, body={"detail": "rate limit"}, headers={"Retry-After": "100"})
+        voyage_api.faults.extend([busy, Fault(delay=0.3)])
+        settings = voyage_settings(embedding_concurrency=2, embedding_patience_seconds=300)
+        embedder = create_embedder(MODEL, settings)
+        embedder._max_inputs = 10
+
+        def keep(indices: list[int], embeddings: Embeddings) -> None:
+            raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            embed_in_batches(embedder, notes(20), role=Role.DOCUMENT, on_batch=keep)
+
 
 class TestConcurrency:
     def test_requests_run_at_once_up_to_the_setting(
