@@ -79,7 +79,8 @@ def assert_consistent(connection: Connection) -> None:
         assert kept == counted, "the term statistics are not those of the rows"
     stale = connection.execute(
         "SELECT k.source FROM knowledge k JOIN document d ON d.source = k.source "
-        "WHERE k.modified_at <> d.modified_at OR k.folder <> d.folder OR k.title <> d.title"
+        "WHERE (k.modified_at <> d.modified_at OR k.folder <> d.folder OR k.title <> d.title) "
+        "AND NOT EXISTS (SELECT FROM quarantine q WHERE q.document_id = d.id)"
     ).fetchall()
     assert not stale, f"rows that do not say what their documents say: {stale}"
     left = connection.execute(

@@ -42,6 +42,7 @@ def test_moves_cost_no_work_and_leave_nothing_behind(vault: LivingVault, converg
 
 def test_a_deletion_while_nobody_looked_is_found(vault: LivingVault, converged: Converged) -> None:
     _fill(vault)
+    assert vault.rows("SELECT resolved FROM link") == [("a/uno.md",)]
     vault.remove("a/uno.md")
     report = vault.sync()
     assert report.documents["deleted"] == 1
