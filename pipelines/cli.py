@@ -12,6 +12,7 @@ import click
 import pipelines
 from pipelines.errors import VaultlineError
 from pipelines.generation_commands import generation
+from pipelines.search_commands import evaluate, search, unanswered
 from pipelines.settings import Settings
 
 _INTERRUPTED = 130
@@ -109,31 +110,6 @@ def status(as_json: bool) -> None:
         _print_json(report.to_json())
     else:
         click.echo(report.to_text())
-
-
-@commands.command()
-@click.argument("query")
-@click.option("-k", default=10, show_default=True, type=click.IntRange(1, 100), help="How many passages.")
-@click.option("--locale", help="Search this language first.")
-@click.option("--folder", help="Only this folder of the vault.")
-@click.option("--mode", type=click.Choice(["hybrid", "vector", "text"]), default="hybrid", show_default=True)
-@json_option
-def search(query: str, k: int, locale: str | None, folder: str | None, mode: str, as_json: bool) -> None:
-    """Find cited passages that answer QUERY."""
-    from pipelines.retrieval.render import render
-    from pipelines.retrieval.searcher import Searcher
-    from pipelines.storage.database import Database
-
-    settings = Settings.load()
-    searcher = Searcher(Database.from_settings(settings), settings)
-    try:
-        result = searcher.search(query, k=k, locale=locale, folder=folder, mode=mode)
-    finally:
-        searcher.close()
-    if as_json:
-        _print_json(result.to_json())
-    else:
-        click.echo(render(result, settings=settings, terminal=sys.stdout.isatty()))
 
 
 @commands.group()
@@ -309,7 +285,8 @@ def mcp(http: bool, port: int) -> None:
     serve_stdio(take_stdout())
 
 
-commands.add_command(generation)
+for _command in (generation, search, evaluate, unanswered):
+    commands.add_command(_command)
 
 
 if __name__ == "__main__":

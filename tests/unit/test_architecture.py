@@ -22,8 +22,8 @@ ORDER = (
     ("assets", "jobs"),
     ("sensors", "checks"),
     ("definitions",),
-    ("sync", "serving", "status", "doctor"),
-    ("generation_commands",),
+    ("sync", "serving", "status", "doctor", "watch"),
+    ("generation_commands", "search_commands"),
     ("cli",),
 )
 """From the ground up: a module imports from its own row or from below."""
