@@ -123,7 +123,8 @@ class HostedEmbedder:
         with ThreadPoolExecutor(workers, thread_name_prefix="embedding") as pool:
             try:
                 while True:
-                    while failure is None and len(running) < workers and (unit := next(units, None)):
+                    # One request more than there are workers is ready: nobody waits for it to be planned.
+                    while failure is None and len(running) <= workers and (unit := next(units, None)):
                         running.add(pool.submit(self._embed_unit, unit, role, stop))
                     if not running:
                         break
