@@ -43,7 +43,7 @@ bench: setup ## Time cold index, no-op and edits: make bench VAULTS="folder [fol
 	$(BIN)/python -m benchmarks.index_speed $(or $(VAULTS),examples/vault) --json bench.json
 
 lock: ## Write constraints.txt from what a fresh environment took
-	$(BIN)/pip freeze --exclude-editable | sed 's/+cpu$$//' > constraints.txt
+	(echo '# Exact versions below the ranges of pyproject.toml, written by make lock. torch: see README.'; $(BIN)/pip freeze --exclude-editable | sed 's/+cpu$$//') > constraints.txt
 
 clean: ## Stop the demo's server and remove its data and the environment
 	-$(BIN)/vaultline db stop
