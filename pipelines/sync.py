@@ -77,7 +77,8 @@ class SyncReport:
             where = ", ".join(folder_label(key) for key in self.folders)
             return f"would process {where}: {changes or 'no changed files'}" if where else "nothing to do"
         if not self.folders and self.embeddings["computed"]:
-            return f"no file changed; {self.embeddings['computed']} texts embedded for another model ({self.seconds:.1f} s)"
+            texts = self.embeddings["computed"]
+            return f"no file changed; {texts} texts embedded for another model ({self.seconds:.1f} s)"
         if not self.folders:
             done = self.migration or "nothing to do"
             return f"{done}: {self.documents['seen']} files, none changed ({self.seconds:.1f} s)"
