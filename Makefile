@@ -42,6 +42,12 @@ ui: setup ## Dagster's UI with daemon and sensors on loopback, against the same 
 bench: setup ## Time cold index, no-op and edits: make bench VAULTS="folder [folder ...]"
 	$(BIN)/python -m benchmarks.index_speed $(or $(VAULTS),examples/vault) --json bench.json
 
+bench-peers: setup ## The same beside CocoIndex, LangChain and LlamaIndex, in an environment of their own
+	test -x .venv-peers/bin/python || $(PYTHON) -m venv .venv-peers
+	.venv-peers/bin/pip install --quiet --constraint benchmarks/peers/constraints.txt torch
+	.venv-peers/bin/pip install --quiet --constraint benchmarks/peers/constraints.txt -r benchmarks/peers/requirements.txt
+	$(BIN)/python -m benchmarks.peers_speed $(or $(VAULTS),examples/vault) --python .venv-peers/bin/python --json bench-peers.json
+
 lock: ## Write constraints.txt from what a fresh environment took
 	(echo '# Exact versions below the ranges of pyproject.toml, written by make lock. torch: see README.'; $(BIN)/pip freeze --exclude-editable | sed 's/+cpu$$//') > constraints.txt
 
