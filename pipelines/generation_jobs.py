@@ -80,4 +80,3 @@ def ROLLBACK() -> None:  # noqa: N802  # a job is a constant, as the others are
 @dg.job(name="retire", executor_def=dg.in_process_executor, description="Drop a generation and say what space it took.")
 def RETIRE() -> None:  # noqa: N802
     retire_generation()
-

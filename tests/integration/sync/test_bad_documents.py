@@ -1,4 +1,4 @@
-"""Promise 5: one bad file is one bad file: quarantined with a reason, remembered, tried again when something changed."""
+"""Promise 5: one bad file is one bad file: quarantined with a reason, remembered, tried again when it changed."""
 
 from collections.abc import Callable
 from typing import Any
