@@ -3,6 +3,8 @@
 import os
 from collections.abc import Callable
 
+import pytest
+
 from pipelines.dagster_home import open_instance
 from tests.integration.sync.living_vault import LivingVault, note
 
@@ -27,6 +29,7 @@ FOLDERS = (
 )
 
 
+@pytest.mark.slow
 def test_odd_folders_are_partitions_of_their_own(vault: LivingVault, converged: Converged) -> None:
     for number, folder in enumerate(FOLDERS):
         vault.write(f"{folder}/note {number}.md", note(f"Note {number}", f"Text {number}."))

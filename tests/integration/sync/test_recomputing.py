@@ -75,7 +75,6 @@ def test_other_chunk_sizes_cut_everything_again_and_reuse_what_stayed(forty: Liv
     between = forty.calls()
     forty.sync()
     assert forty.calls() == between, "going back costs nothing: the vectors are still there"
-    converged(forty)
 
 
 _HASH = "SELECT text_hash FROM chunk c JOIN document d ON d.id = c.document_id WHERE source = %s"

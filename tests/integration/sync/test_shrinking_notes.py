@@ -2,8 +2,6 @@
 
 from collections.abc import Callable
 
-import pytest
-
 from tests.integration.sync.living_vault import LivingVault, long_note, note
 
 Converged = Callable[[LivingVault], None]
@@ -37,16 +35,22 @@ def test_a_shortened_note_leaves_nothing_of_its_tail(vault: LivingVault, converg
     converged(vault)
 
 
-@pytest.mark.parametrize(
-    "blank",
-    ["", "\n \n\t\n", "# One\n\n## Two\n", "![[picture.png]]\n", "%% only a comment %%\n", "---\ntitle: x\n---\n"],
-)
-def test_a_note_without_text_is_done_at_once_and_for_good(vault: LivingVault, blank: str) -> None:
-    vault.write("blank.md", blank)
+BLANK = {
+    "empty": "",
+    "blanks": "\n \n\t\n",
+    "headings": "# One\n\n## Two\n",
+    "picture": "![[picture.png]]\n",
+    "comment": "%% only a comment %%\n",
+    "frontmatter": "---\ntitle: x\n---\n",
+}
+
+
+def test_notes_without_text_are_done_at_once_and_for_good(vault: LivingVault) -> None:
+    for name, text in BLANK.items():
+        vault.write(f"{name}.md", text)
     vault.write("good.md", note("Good", "Text."))
-    report = vault.sync()
-    assert report.exit_code == 0
+    assert vault.sync().exit_code == 0
     assert "good.md" in vault.sources()
-    again = vault.sync()
-    assert again.folders == ()
+    assert vault.value("SELECT count(*) FROM document_status WHERE state = 'indexed'") == len(BLANK) + 1
     assert vault.value("SELECT count(*) FROM knowledge WHERE btrim(content, E' \n\t') = ''") == 0
+    assert vault.sync().folders == ()
