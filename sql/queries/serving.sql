@@ -74,6 +74,7 @@ ORDER BY times DESC, last_at DESC, question LIMIT %(limit)s OFFSET %(offset)s
 SELECT g.id, g.model,
        (SELECT count(*) FROM publication p WHERE p.generation_id = g.id AND p.chunks > 0) AS documents,
        (SELECT count(*) FROM document d LEFT JOIN publication p ON p.document_id = d.id AND p.generation_id = g.id
-        WHERE d.content_hash IS NOT NULL AND p.revision IS DISTINCT FROM d.revision) AS waiting,
+        WHERE d.content_hash IS NOT NULL AND p.revision IS DISTINCT FROM d.revision
+          AND NOT EXISTS (SELECT FROM quarantine q WHERE q.document_id = d.id)) AS waiting,
        (SELECT count(DISTINCT document_id) FROM quarantine) AS quarantined
 FROM generation g WHERE g.state = 'active'
