@@ -25,7 +25,9 @@ LONGEST_QUESTION = 20_000
 """Characters of `q`; the searcher cuts questions far earlier, with a notice."""
 
 
-_PROBLEM = {"model": ProblemBody, "content": {"application/problem+json": {}}}
+PROBLEM_TYPE = "application/problem+json"
+
+_PROBLEM = {"model": ProblemBody, "content": {PROBLEM_TYPE: {}}}
 PROBLEMS: dict[int | str, dict[str, Any]] = {
     400: _PROBLEM | {"description": "The question cannot be asked."},
     401: _PROBLEM | {"description": "The server wants a token."},
@@ -138,4 +140,4 @@ def create_router(knowledge: Knowledge, workers: Workers) -> APIRouter:
 
 def problem_response(body: dict[str, object], status: int, headers: dict[str, str] | None = None) -> JSONResponse:
     """An error as an answer."""
-    return JSONResponse(body, status, headers, media_type="application/problem+json")
+    return JSONResponse(body, status, headers, media_type=PROBLEM_TYPE)

@@ -15,7 +15,7 @@ from starlette.types import ASGIApp
 
 import pipelines
 from pipelines.errors import VaultlineError
-from pipelines.serving.api import create_router, problem_response
+from pipelines.serving.api import PROBLEM_TYPE, create_router, problem_response
 from pipelines.serving.guard import LARGEST_BODY, Guard, check_address
 from pipelines.serving.knowledge import Knowledge
 from pipelines.serving.mcp_server import create_mcp_server
@@ -69,11 +69,21 @@ def create_app(settings: Settings, *, host: str = "127.0.0.1") -> ASGIApp:
         found = search_page()
         return Response(found.body, media_type="text/html", headers={"Content-Security-Policy": found.policy})
 
+    _describe_problems(app)
     app.add_exception_handler(VaultlineError, _answer_error)
     app.add_exception_handler(Exception, _answer_error)
     app.add_exception_handler(HTTPException, _answer_http_error)
     app.add_exception_handler(RequestValidationError, _answer_invalid)
     return Guard(app, host=host, settings=settings, open_paths=("/",))
+
+
+def _describe_problems(app: FastAPI) -> None:
+    """Have the OpenAPI document name the media type of errors: FastAPI gives every model its own default."""
+    for path in app.openapi()["paths"].values():
+        for operation in path.values():
+            for response in operation["responses"].values():
+                if PROBLEM_TYPE in response["content"]:
+                    response["content"] = {PROBLEM_TYPE: response["content"]["application/json"]}
 
 
 def _operation_id(route: APIRoute) -> str:
