@@ -164,7 +164,7 @@ def _measure(client: Callable[[], Ask], questions: list[str], *, clients: int, s
 
     with ThreadPoolExecutor(clients) as pool:
         times = [spent for found in pool.map(work, range(clients)) for spent in found]
-    p50, p95, p99 = np.percentile(times, [50, 95, 99])
+    p50, p95, p99 = map(float, np.percentile(times, [50, 95, 99]))
     return {
         "requests": len(times),
         "per_second": round(len(times) / seconds, 1),

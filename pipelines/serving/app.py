@@ -1,5 +1,7 @@
 """The server's assembly: API, page and MCP behind one guard."""
 
+import asyncio
+import contextlib
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -45,7 +47,9 @@ def create_app(settings: Settings, *, host: str = "127.0.0.1") -> ASGIApp:
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         async with mcp.session_manager.run():
+            warming = asyncio.create_task(_warm_up(knowledge, workers))
             yield
+            warming.cancel()
         workers.close()
         knowledge.close()
 
@@ -75,6 +79,12 @@ def create_app(settings: Settings, *, host: str = "127.0.0.1") -> ASGIApp:
     app.add_exception_handler(HTTPException, _answer_http_error)
     app.add_exception_handler(RequestValidationError, _answer_invalid)
     return Guard(app, host=host, settings=settings, open_paths=("/",))
+
+
+async def _warm_up(knowledge: Knowledge, workers: Workers) -> None:
+    """Load the model before the first question; what is wrong with it, that question will tell."""
+    with contextlib.suppress(VaultlineError):
+        await workers.run(knowledge.try_embedder)
 
 
 def _describe_problems(app: FastAPI) -> None:

@@ -351,3 +351,13 @@ def test_over_http_the_guard_stands_before_mcp(library: Library, served: str, tm
     environment = library.environment | {"SERVING_TOKEN": "correct-horse-battery"}
     with running_server(environment, tmp_path / "log") as url:
         assert httpx.post(f"{url}/mcp", json=call, headers=headers).status_code == 401
+
+
+def test_the_configuration_of_the_readme_works(library: Library) -> None:
+    text = (REPOSITORY / "README.md").read_text()
+    block = re.search(r'```json\n(\{\s*"mcpServers".*?)```', text, re.DOTALL)
+    assert block is not None
+    entry = json.loads(block[1])["mcpServers"]["vaultline"]
+    assert set(entry["env"]) <= set(library.environment)
+    command = Path(VAULTLINE[0]).with_name(Path(entry["command"]).name)
+    talk(StdioServerParameters(command=str(command), args=entry["args"], env=library.environment), every_tool)
