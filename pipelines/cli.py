@@ -137,6 +137,17 @@ def db_start() -> None:
     click.echo(f"running at {database.safe_url}" + (f", migrated: {', '.join(applied)}" if applied else ""))
 
 
+@db.command("migrate")
+def db_migrate() -> None:
+    """Bring the schema up to date, of DATABASE_URL's server or of the embedded one."""
+    from pipelines.storage.database import Database
+    from pipelines.storage.migrations import migrate
+
+    database = Database.from_settings(Settings.load())
+    applied = migrate(database)
+    click.echo(f"{database.safe_url}: {', '.join(applied) or 'up to date'}")
+
+
 @db.command("stop")
 def db_stop() -> None:
     """Stop the server."""

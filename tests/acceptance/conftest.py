@@ -105,6 +105,18 @@ def free_port() -> int:
         return int(listener.getsockname()[1])
 
 
+def free_ports(number: int) -> list[int]:
+    """Different ports of the loopback that nobody listens on."""
+    listeners = [socket.socket() for _ in range(number)]
+    try:
+        for listener in listeners:
+            listener.bind(("127.0.0.1", 0))
+        return [int(listener.getsockname()[1]) for listener in listeners]
+    finally:
+        for listener in listeners:
+            listener.close()
+
+
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """Headless Chromium, the one that the machine has."""
