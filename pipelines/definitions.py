@@ -14,10 +14,12 @@ from pipelines.generation_jobs import PROMOTE, REINDEX, RETIRE, ROLLBACK
 from pipelines.jobs import FETCH, INDEX
 from pipelines.resources.embedder import EmbedderResource
 from pipelines.resources.store import Store
+from pipelines.schedules import SCHEDULES
 from pipelines.sensors.finish import finish
 from pipelines.sensors.git import git_sensor
 from pipelines.sensors.vault import vault
 from pipelines.settings import Settings, current
+from pipelines.upkeep_job import UPKEEP
 
 
 def build(settings: Settings, *, store: Store | None = None) -> dg.Definitions:
@@ -28,7 +30,8 @@ def build(settings: Settings, *, store: Store | None = None) -> dg.Definitions:
     return dg.Definitions(
         assets=[raw_files, parsed_text, chunks, *_of_model(settings, embeddings, knowledge), live_index],
         asset_checks=CHECKS,
-        jobs=[INDEX, FETCH, REINDEX, PROMOTE, ROLLBACK, RETIRE],
+        jobs=[INDEX, FETCH, REINDEX, PROMOTE, ROLLBACK, RETIRE, UPKEEP],
+        schedules=SCHEDULES,
         sensors=[finish, vault, git_sensor(settings)],
         resources={"store": store or Store(settings), "embedder": EmbedderResource(model=settings.embedding_model)},
         executor=dg.in_process_executor,

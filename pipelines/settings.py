@@ -39,6 +39,7 @@ class Settings(BaseSettings):
     mass_delete_minimum: int = Field(default=10, ge=1)  # fewer are deleted unasked, unless they are all
     tombstone_days: float = Field(default=1.0, ge=0)  # that a deleted file's text is kept, in case it was moved
     embedding_cache_days: float = Field(default=7.0, ge=0)  # that a vector is kept after its last text went
+    record_days: int = Field(default=90, ge=1)  # that Dagster's runs and the ledger of what they did are kept
 
     # -- parsing
     default_locale: str = "en"  # of documents that neither say nor show their language
