@@ -84,7 +84,7 @@ def sync(
 @click.option("--vault", type=click.Path(path_type=Path), help="The folder of notes (default: VAULT_PATH).")
 @json_option
 def watch(vault: Path | None, as_json: bool) -> None:
-    """Stay and sync on every save. Ctrl-C ends after the sync that is going on, a second one at once.
+    """Stay and sync on every save, until Ctrl-C.
 
     With --json: a line of JSON for every sync.
     """

@@ -2,10 +2,9 @@
 
 import contextlib
 import signal
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from threading import Event
+from threading import Event, Thread
 from types import FrameType
 
 from pipelines.errors import SettingsError, VaultlineError
@@ -30,6 +29,8 @@ _LOOK_AGAIN = 60.0
 _PAUSES = (1.0, 2.0, 5.0, 10.0, 30.0)
 """Seconds before a sync that failed is tried again, after the first failure, the second and so on."""
 
+_LOCAL = "sentence-transformers"
+
 Say = Callable[[SyncReport | VaultlineError], None]
 
 
@@ -38,15 +39,18 @@ def watch(settings: Settings, *, say: Say) -> None:
 
     A vault, database or provider that goes away is waited for. Raises SettingsError only.
     """
-    stop = Event()
-    with _stopped_by_signals(stop):
+    stop, changed = Event(), Event()
+    with _stopped_by_signals(stop, changed), _watched(settings, stop, changed):
         _warm(settings)
         failures, told = 0, None
         while not stop.is_set():
+            changed.clear()  # before the look: a save that comes later is not lost, at worst looked for twice
             try:
                 report = sync(settings, build_seconds=_BUILD_SECONDS)
             except SettingsError:
                 raise
+            except KeyboardInterrupt:  # Dagster's own handlers are in place while a run goes on; its work is kept
+                return
             except VaultlineError as error:
                 if failures == 0 or failures >= len(_PAUSES):
                     say(error)
@@ -58,36 +62,55 @@ def watch(settings: Settings, *, say: Say) -> None:
             if report.folders or (any(standing) and standing != told):
                 say(report)
             told = standing
-            _wait(settings, stop, limit=_BUILD_PAUSE if report.migration else _LOOK_AGAIN)
+            limit = _BUILD_PAUSE if report.migration else _LOOK_AGAIN
+            changed.wait(min(limit, settings.vault_git_seconds) if Store(settings).keeps_clone else limit)
 
 
-def _wait(settings: Settings, stop: Event, *, limit: float) -> None:
-    """Until something changed in the vault, or `limit` seconds have passed."""
+@contextlib.contextmanager
+def _watched(settings: Settings, stop: Event, changed: Event) -> Iterator[None]:
+    """Set `changed` whenever something in the vault may have changed. A clone changes only when we update it."""
+    if Store(settings).keeps_clone:
+        yield
+        return
+    watcher = Thread(target=_follow, args=(settings, stop, changed), name="watch", daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        watcher.join(timeout=5)
+
+
+def _follow(settings: Settings, stop: Event, changed: Event) -> None:
+    """The watcher's thread: takes the vault up again after it was away or replaced."""
+    while not stop.is_set():
+        try:
+            _follow_root(Store(settings).vault.resolve(), stop, changed)
+        except (OSError, VaultlineError):
+            stop.wait(_PAUSES[0])
+        changed.set()  # whatever happened meanwhile sent no event
+
+
+def _follow_root(root: Path, stop: Event, changed: Event) -> None:
+    """Until the root is another folder than it was: an unmounted disk or a renamed folder sends no event any more."""
     from watchfiles import watch as events
 
-    store = Store(settings)
-    if store.keeps_clone:
-        stop.wait(min(limit, settings.vault_git_seconds))
-        return
-    deadline = time.monotonic() + limit
-    try:
-        root = store.vault.resolve()
-        identity = _identity(root)
-        for changes in events(
-            root,
-            watch_filter=lambda _change, path: _counts(root, path),
-            debounce=_DEBOUNCE_MS,
-            step=_STEP_MS,
-            rust_timeout=1_000,
-            yield_on_timeout=True,
-            stop_event=stop,
-            ignore_permission_denied=True,
-        ):
-            # A root that was replaced (an unmounted disk, a renamed folder) sends no event, or none any more.
-            if changes or time.monotonic() > deadline or _identity(root) != identity:
-                return
-    except (FileNotFoundError, VaultlineError):
-        stop.wait(_PAUSES[0])
+    identity = _identity(root)
+    for changes in events(
+        root,
+        watch_filter=lambda _change, path: _counts(root, path),
+        debounce=_DEBOUNCE_MS,
+        step=_STEP_MS,
+        rust_timeout=1_000,
+        yield_on_timeout=True,
+        stop_event=stop,
+        raise_interrupt=False,
+        ignore_permission_denied=True,
+    ):
+        if changes:
+            changed.set()
+        if _identity(root) != identity:
+            return
 
 
 def _counts(root: Path, path: str) -> bool:
@@ -114,17 +137,20 @@ def _warm(settings: Settings) -> None:
         from pipelines.embedding.cache import cached_embedder
         from pipelines.embedding.protocol import Role
 
-        cached_embedder(settings.embedding_model, settings).embed(["warm"], role=Role.QUERY)
+        embedder = cached_embedder(settings.embedding_model, settings)
+        if embedder.spec.provider == _LOCAL:  # a hosted one has nothing to load, and takes money
+            embedder.embed(["warm"], role=Role.QUERY)
 
 
 @contextlib.contextmanager
-def _stopped_by_signals(stop: Event) -> Iterator[None]:
-    """The first Ctrl-C or SIGTERM ends after the sync that is going on; a second Ctrl-C interrupts it."""
+def _stopped_by_signals(stop: Event, changed: Event) -> Iterator[None]:
+    """Ctrl-C or SIGTERM ends the watch, and interrupts a run that is going on; what it did is kept."""
 
     def handle(_number: int, _frame: FrameType | None) -> None:
         if stop.is_set():
             raise KeyboardInterrupt
         stop.set()
+        changed.set()
 
     before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
     try:

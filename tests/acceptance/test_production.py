@@ -178,6 +178,9 @@ def test_every_service_runs_and_a_push_is_found_by_search(
     assert [tags["vaultline/subject"] for tags in runs] == ["Tell of the wombats"], "one run for a push"
     assert runs[0]["dagster/partition"] == "runbooks", "only what it changed"
 
+    environment["DAGSTER_URL"] = f"http://127.0.0.1:{deployment['3000']}"
+    assert "LaunchRunSuccess" in run(str(REPOSITORY / "examples/git/webhook.sh")).stdout
+
 
 def _fact(environment: Mapping[str, str], name: str) -> object:
     with psycopg.connect(environment["DATABASE_URL"]) as connection:
