@@ -30,6 +30,22 @@ def test_connections_that_were_cut_cost_no_request(library: Library, served: str
             assert _search(served).json()["answered"] is True
 
 
+def test_a_connection_that_is_cut_in_the_middle_of_a_search_costs_nothing_either(library: Library, served: str) -> None:
+    assert library.settings.database_url is not None
+    url = library.settings.database_url.get_secret_value()
+    assert _search(served).status_code == 200
+    with psycopg.connect(url) as holder, psycopg.connect(url, autocommit=True) as watcher, ThreadPoolExecutor() as pool:
+        holder.execute("LOCK TABLE generation IN ACCESS EXCLUSIVE MODE")
+        waiting = pool.submit(_search, served)
+        blocked = (
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND pid <> pg_backend_pid() AND wait_event_type = 'Lock'"
+        )
+        wait_until(lambda: watcher.execute(blocked).fetchone() == (True,))
+        holder.rollback()
+        assert waiting.result().json()["answered"] is True
+
+
 @pytest.mark.slow
 def test_the_same_process_outlives_a_restart_of_its_database(short_home: Path, tmp_path: Path) -> None:
     root = tmp_path / "vault"

@@ -26,7 +26,7 @@ def test_more_work_than_places_is_refused_at_once_and_a_place_comes_free() -> No
         workers = Workers(limit=2, seconds=30)
         async with anyio.create_task_group() as tasks:
             for _ in range(2):
-                tasks.start_soon(workers.run, release.wait)
+                tasks.start_soon(workers.run, lambda: release.wait(5))
             await anyio.sleep(0)
             await anyio.sleep(0)
             with pytest.raises(Overloaded):
@@ -44,7 +44,7 @@ def test_work_that_takes_too_long_keeps_its_place_until_it_ends() -> None:
     async def run() -> None:
         workers = Workers(limit=1, seconds=0.05)
         with pytest.raises(TookTooLong):
-            await workers.run(release.wait)
+            await workers.run(lambda: release.wait(5))
         with pytest.raises(Overloaded):
             await workers.run(lambda: None)
         release.set()
