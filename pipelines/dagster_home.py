@@ -23,6 +23,8 @@ concurrency:
       - key: dagster/partition # one run a folder at a time
         value: {applyLimitPerUniqueValue: true}
         limit: 1
+run_queue:
+  dequeue_interval_seconds: 1 # 5 by default, which every save would wait for
 sensors:
   use_threads: true
   num_workers: 4
