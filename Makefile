@@ -33,7 +33,7 @@ test: setup ## Lint, types and the whole test suite
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/pytest
+	$(BIN)/pytest -n 2 --dist loadfile
 
 ui: setup ## Dagster's UI with daemon and sensors on loopback, against the same database
 	$(BIN)/vaultline sync --dry-run

@@ -117,9 +117,13 @@ def free_ports(number: int) -> list[int]:
             listener.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Headless Chromium, the one that the machine has."""
+    """Headless Chromium, the one that the machine has.
+
+    Never wider than a module: while Playwright's sync API is open, an event loop counts as running in this thread,
+    and every later test that starts one of its own would fail.
+    """
     executable = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     if executable is None:
         pytest.skip("no Chromium on this machine: browser tests need one")
