@@ -49,6 +49,7 @@ def ask(
     since: datetime | date | str | None = None,
     until: datetime | date | str | None = None,
     source: str | None = None,
+    sources: Sequence[str] | None = None,
     mode: str = "hybrid",
     most: int,
 ) -> Question:
@@ -79,6 +80,7 @@ def ask(
             since=_moment(since, "since"),
             until=_moment(until, "until"),
             source=source,
+            sources=None if sources is None else tuple(sources),
         ),
         k=k,
         mode="vector" if mode == "vector" else "text" if mode == "text" else "hybrid",

@@ -70,14 +70,17 @@ class Searcher:
         since: datetime | date | str | None = None,
         until: datetime | date | str | None = None,
         source: str | None = None,
+        sources: Sequence[str] | None = None,
         mode: str = "hybrid",
         generation: int | None = None,
         always: bool = False,
+        alone: bool = False,
     ) -> SearchResult:
         """The passages that answer a question, best first; see `question.ask` for the parameters.
 
         `generation` asks a live generation by number instead of the active one. With `always`, passages that are not
-        good enough are returned all the same, for evaluations; `answered` stays honest.
+        good enough are returned all the same, for evaluations; `answered` stays honest. With `alone`, passages come
+        without their neighbours whatever SEARCH_EXPAND says.
 
         Raises InvalidQuery, NoActiveGeneration, GenerationNotFound, DatabaseError. A provider that fails costs the
         vector leg, and `reason` says so; with mode "vector" there is no other leg, and EmbeddingError is raised.
@@ -93,10 +96,11 @@ class Searcher:
             since=since,
             until=until,
             source=source,
+            sources=sources,
             mode=mode,
             most=self.settings.search_max_characters,
         )
-        found = self.consider(question, generation=generation)
+        found = self.consider(question, generation=generation, alone=alone)
         answered = bool(found.passages) and found.confidence >= ANSWERED_FROM
         notices = [question.notice, found.failure]
         if found.passages and not found.gathered.worded and question.mode != "vector":
@@ -115,7 +119,9 @@ class Searcher:
             locale=question.locale or found.gathered.language,
         )
 
-    def consider(self, question: Question, *, generation: int | None = None, everything: bool = False) -> Found:
+    def consider(
+        self, question: Question, *, generation: int | None = None, everything: bool = False, alone: bool = False
+    ) -> Found:
         """What both legs find and how it is ranked, in one transaction; `everything` makes all candidates passages."""
         asked = self._known if generation is None and self._known is not None else self._look_up(generation)
         while True:
@@ -125,7 +131,7 @@ class Searcher:
                 if generation is None and (coming := announced_generation(connection)) is not None:
                     self._embedder.prepare(coming)  # a switch is near: it should find the model loaded
                 if present.id == asked.id:
-                    found = self._find(connection, present, question, vector, everything=everything)
+                    found = self._find(connection, present, question, vector, everything=everything, alone=alone)
                     break
             asked = present  # switched while the question was being embedded: its vector is of another space
         if generation is None:
@@ -165,6 +171,7 @@ class Searcher:
         vector: NDArray[np.float32] | None,
         *,
         everything: bool,
+        alone: bool,
     ) -> Found:
         settings = self.settings
         gathered = gather(connection, generation, question, vector, settings)
@@ -187,7 +194,7 @@ class Searcher:
         kept = order if everything else spread(order, k=question.k, per_document=settings.search_per_document)
         rows = storage.passages(connection, generation, [item.candidate.id for item in kept])
         passages = tuple(to_passage(rows[item.candidate.id], item) for item in kept)
-        if settings.search_expand and not everything:
+        if settings.search_expand and not everything and not alone:
             passages = expand(connection, generation, kept, passages, around=settings.search_expand)
         return Found(generation, passages, confidence, gathered, tuple(ranked))
 

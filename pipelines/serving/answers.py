@@ -4,7 +4,7 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pipelines.serving.fence import escape, fence
+from pipelines.retrieval.fence import escape, fence
 
 Record = dict[str, Any]
 

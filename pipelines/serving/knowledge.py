@@ -52,7 +52,9 @@ class Knowledge:
         since: str | None = None,
         until: str | None = None,
         source: str | None = None,
+        sources: Sequence[str] | None = None,
         mode: str = "hybrid",
+        alone: bool = False,
         remember: bool = True,
     ) -> SearchResult:
         """The searcher's answer. With `remember`, a question about the whole index without an answer is counted."""
@@ -66,11 +68,13 @@ class Knowledge:
                 since=since,
                 until=until,
                 source=source,
+                sources=sources,
                 mode=mode,
+                alone=alone,
             )
         )
-        if remember and source is None and not result.answered:
-            self._remember(result)
+        if remember and source is None and sources is None and not result.answered:
+            self.remember(result)
         return result
 
     def documents(
@@ -120,7 +124,12 @@ class Knowledge:
                 self._open.searcher.close()
                 self._open = None
 
-    def _remember(self, result: SearchResult) -> None:
+    def transact(self, work: Callable[[Connection], T]) -> T:
+        """Read and write in one transaction. Run again if its connection was lost: `work` must stand a second time."""
+        return self._read(work)
+
+    def remember(self, result: SearchResult) -> None:
+        """Count an unanswered question, as RECORD_UNANSWERED allows; one that cannot be counted is only logged."""
         try:
             with self._lock:
                 opened = self._open

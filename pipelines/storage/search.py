@@ -37,6 +37,7 @@ class Filters:
     since: datetime | None = None
     until: datetime | None = None
     source: str | None = None
+    sources: tuple[str, ...] | None = None
 
     @property
     def narrow(self) -> bool:
@@ -54,6 +55,7 @@ class Filters:
             "since": self.since,
             "until": self.until,
             "source": self.source,
+            "sources": None if self.sources is None else list(self.sources),
         }
 
 

@@ -33,6 +33,7 @@ SELECT set_config('plan_cache_mode', 'force_custom_plan', true), set_config('jit
 (%(locale)s::text IS NULL OR locale = %(locale)s)
 AND (%(folders)s::text[] IS NULL OR folder = ANY(%(folders)s) OR starts_with(source, %(prefix)s))
 AND (%(source)s::text IS NULL OR source = %(source)s)
+AND (%(sources)s::text[] IS NULL OR source = ANY(%(sources)s))
 AND (%(tags)s::text[] IS NULL OR NOT EXISTS (
     SELECT FROM unnest(%(tags)s::text[]) AS wanted
     WHERE NOT EXISTS (SELECT FROM unnest(tags) AS held WHERE lower(held) = wanted OR starts_with(lower(held), wanted || '/'))))

@@ -14,7 +14,7 @@ import pytest
 from mcp import Client, MCPError, StdioServerParameters
 from mcp_types import CallToolResult
 
-from pipelines.serving.fence import NOTICE
+from pipelines.retrieval.fence import NOTICE
 from pipelines.settings import Settings
 from tests.integration.serving.conftest import QUESTION, REPOSITORY, VAULTLINE, Library, running_server
 

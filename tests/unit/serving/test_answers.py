@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.serving.answers import SNIPPET, cut_text, fit, snippet
-from pipelines.serving.fence import escape
+from pipelines.retrieval.fence import escape
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=400)
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pipelines.serving import fence as module
-from pipelines.serving.fence import NOTICE, escape, fence
+from pipelines.retrieval import fence as module
+from pipelines.retrieval.fence import NOTICE, escape, fence
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()))
 """Every code point, lone surrogates included."""
