@@ -97,8 +97,8 @@ class EmbeddingApi:
 
     @contextmanager
     def running(self) -> Iterator["EmbeddingApi"]:
-        """Serve on a free port of loopback until the block ends."""
-        server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        """Serve on `port` of loopback, or on a free one if that is 0, until the block ends."""
+        server = ThreadingHTTPServer(("127.0.0.1", self.port), self._handler())
         server.daemon_threads = True
         self.port = server.server_address[1]
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
