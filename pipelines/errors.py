@@ -26,9 +26,15 @@
     |  |- GenerationNotFound
     |  |- GateNotPassed
     |  `- ModelChanged                 the canary's vector is not what it was
-    `- SearchError
-       |- InvalidQuery                 exit code 2
-       `- NoActiveGeneration
+    |- SearchError
+    |  |- InvalidQuery                 exit code 2
+    |  `- NoActiveGeneration
+    `- AssistantError
+       |- SessionNotFound
+       |- SessionBusy                  a question of the session is still being answered
+       |- SessionFull                  the session has all the messages it may have
+       |- LlmRefused                   wrong key, unknown model, a request it will never accept
+       `- LlmUnavailable               (transient) unreachable, overloaded, cut off, too slow
 
 Messages say what happened, to which file or address, and what to do. They never hold a password, a key or note text.
 Driver errors are translated in `storage.database`, HTTP errors in `embedding.http`, and nowhere else.
@@ -163,3 +169,27 @@ class InvalidQuery(SearchError):
 
 class NoActiveGeneration(SearchError):
     """Nothing has been indexed completely yet."""
+
+
+class AssistantError(VaultlineError):
+    """A message of a chat could not be answered."""
+
+
+class SessionNotFound(AssistantError):
+    """There is no chat session of that id."""
+
+
+class SessionBusy(AssistantError):
+    """Another question of the session is still being answered."""
+
+
+class SessionFull(AssistantError):
+    """The session has as many messages as it may have."""
+
+
+class LlmRefused(AssistantError):
+    """The language model refused for a reason that waiting does not change."""
+
+
+class LlmUnavailable(AssistantError, Transient):
+    """The language model could not be reached, asked to wait, broke off or took too long."""

@@ -23,6 +23,7 @@ class Settings(BaseSettings):
     vault_path: Path | None = None  # the folder of notes; it is only ever read
     vaultline_home: Path = Field(default_factory=lambda: user_data_path("vaultline"))  # server, records, models
     database_url: SecretStr | None = None  # unset: the embedded server
+    uploads_path: Path | None = None  # the folder of uploaded files, beside the vault; unset: uploads in VAULTLINE_HOME
 
     # -- vault
     vault_extensions: Words = (".md", ".markdown", ".txt", ".pdf", ".canvas")  # unknown ones are read as plain text
@@ -119,9 +120,34 @@ class Settings(BaseSettings):
     serving_hosts: Words = ()  # names that callers may reach a server by, besides loopback names and IP addresses
     serving_concurrency: int = Field(default=16, ge=1, le=256)  # requests worked on at a time; others get 503
     serving_timeout_seconds: float = Field(default=20.0, gt=0)  # for one request
+    serving_uploads: bool = True  # take files from callers into UPLOADS_PATH
+    upload_max_bytes: int = Field(default=50_000_000, ge=1_000)  # of one uploaded file
+    uploads_max_bytes: int = Field(default=5_000_000_000, ge=1_000)  # of all uploaded files together
     mcp_answer_characters: int = Field(default=20_000, ge=2_000, le=200_000)  # of one answer; the rest is paged
     mcp_propose_learning: bool = False  # offer the tool that writes drafts into agent_learnings/ of the vault
-    # -- assistant
+    # -- assistant: without LLM_MODEL the chat answers with the passages themselves
+    llm_model: str | None = None  # provider/model that writes answers: ollama/…, openai/… or anthropic/…
+    llm_base_url: str | None = None  # of an Ollama or OpenAI-compatible server (vLLM, LM Studio, OpenRouter, Groq)
+    llm_api_key: SecretStr | None = None
+    llm_timeout_seconds: float = Field(default=60.0, gt=0)  # that a model may be silent
+    llm_max_tokens: int = Field(default=1_500, ge=64)  # of one answer
+    assistant_turn_tokens: int = Field(default=60_000, ge=1_000)  # read and written for one question, all requests
+    assistant_tool_calls: int = Field(default=6, ge=0, le=50)  # for one question
+    assistant_turn_seconds: float = Field(default=180.0, gt=0)  # for one question
+    assistant_passages: int = Field(default=6, ge=1, le=20)  # given to the model, or looked at without one
+    assistant_history: int = Field(default=8, ge=0, le=50)  # earlier questions of a session that the model is shown
+    assistant_message_characters: int = Field(default=8_000, ge=100, le=100_000)  # of one message
+    assistant_session_messages: int = Field(default=200, ge=1)  # of one session
+    assistant_requests_per_minute: int = Field(default=30, ge=1)  # messages of one client (address)
+    assistant_concurrency: int = Field(default=64, ge=1, le=1_000)  # questions answered at a time; others get 503
+    assistant_heartbeat_seconds: float = Field(default=10.0, gt=0)  # between signs of life in a silent stream
+    assistant_contact: str | None = None  # whom to ask when the documents do not say: an address, a channel
+    assistant_memory: bool = True  # remember preferences, facts and topics that people mention
+    assistant_leads: bool = False  # let people leave their name and contact, for the team to come back to them
+    assistant_session_days: int = Field(default=180, ge=1)  # after its last message that a session is kept
+    assistant_memory_days: int = Field(default=365, ge=1)  # after it was last mentioned that a memory is kept
+    assistant_lead_days: int = Field(default=365, ge=1)  # that a lead is kept
+    assistant_log_content: bool = False  # write questions, prompts and answers to the log
 
     @field_validator(
         "vault_extensions",

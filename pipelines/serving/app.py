@@ -16,17 +16,24 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp
 
 import pipelines
+from pipelines.assistant.conversations import Conversations
 from pipelines.errors import VaultlineError
-from pipelines.serving.api import PROBLEM_TYPE, create_router, problem_response
+from pipelines.serving.api import PROBLEM_TYPE, PROBLEMS, create_router, problem_response
+from pipelines.serving.chat import create_chat_router, describe
 from pipelines.serving.guard import LARGEST_BODY, Guard, check_address
 from pipelines.serving.knowledge import Knowledge
 from pipelines.serving.mcp_server import create_mcp_server
+from pipelines.serving.memories import create_memories_router
 from pipelines.serving.page import search_page
 from pipelines.serving.problems import UNEXPECTED, Problem, problem_of
+from pipelines.serving.sessions import create_sessions_router
 from pipelines.serving.workers import Workers
 from pipelines.settings import Settings
 
 _log = logging.getLogger(__name__)
+
+_CHAT_THREADS = 6
+"""Searches of chats at a time; each holds a connection of the pool's 8."""
 
 _CODES = {404: "not_found", 405: "method_not_allowed", 422: "invalid_parameter"}
 
@@ -36,6 +43,13 @@ def create_app(settings: Settings, *, host: str = "127.0.0.1") -> ASGIApp:
     check_address(host, settings)
     knowledge = Knowledge(settings)
     workers = Workers(limit=settings.serving_concurrency, seconds=settings.serving_timeout_seconds)
+    # A place and a wait of their own: fifty people who ask at once are answered one after the other, not refused.
+    chat_workers = Workers(
+        limit=2 * settings.assistant_concurrency + _CHAT_THREADS,
+        seconds=settings.assistant_turn_seconds,
+        threads=_CHAT_THREADS,
+    )
+    conversations = Conversations(knowledge, chat_workers.run, describe)
     mcp = create_mcp_server(knowledge, workers)
     mcp_app = mcp.streamable_http_app(
         json_response=True,
@@ -50,7 +64,9 @@ def create_app(settings: Settings, *, host: str = "127.0.0.1") -> ASGIApp:
             warming = asyncio.create_task(_warm_up(knowledge, workers))
             yield
             warming.cancel()
+            await conversations.close()
         workers.close()
+        chat_workers.close()
         knowledge.close()
 
     app = FastAPI(
@@ -66,6 +82,9 @@ def create_app(settings: Settings, *, host: str = "127.0.0.1") -> ASGIApp:
         dependencies=[] if settings.serving_token is None else [Depends(HTTPBearer(auto_error=False))],
     )
     app.include_router(create_router(knowledge, workers))
+    app.include_router(create_chat_router(conversations, settings), responses=PROBLEMS)
+    app.include_router(create_sessions_router(knowledge, workers, conversations), responses=PROBLEMS)
+    app.include_router(create_memories_router(knowledge, workers), responses=PROBLEMS)
     app.router.routes.extend(mcp_app.routes)
 
     @app.get("/", include_in_schema=False)
@@ -92,7 +111,7 @@ def _describe_problems(app: FastAPI) -> None:
     for path in app.openapi()["paths"].values():
         for operation in path.values():
             for response in operation["responses"].values():
-                if PROBLEM_TYPE in response["content"]:
+                if PROBLEM_TYPE in response.get("content", {}):
                     response["content"] = {PROBLEM_TYPE: response["content"]["application/json"]}
 
 

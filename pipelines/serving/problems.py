@@ -10,8 +10,13 @@ from pipelines.errors import (
     EmbeddingError,
     GenerationNotFound,
     InvalidQuery,
+    LlmRefused,
+    LlmUnavailable,
     ModelChanged,
     NoActiveGeneration,
+    SessionBusy,
+    SessionFull,
+    SessionNotFound,
     Transient,
     UsageError,
     VaultError,
@@ -37,7 +42,16 @@ class Problem:
     @property
     def headers(self) -> dict[str, str]:
         """Transient problems say when to try again."""
-        return {"Retry-After": "2"} if self.status == HTTPStatus.SERVICE_UNAVAILABLE else {}
+        seconds = {HTTPStatus.SERVICE_UNAVAILABLE: "2", HTTPStatus.TOO_MANY_REQUESTS: "10"}.get(HTTPStatus(self.status))
+        return {"Retry-After": seconds} if seconds else {}
+
+
+class Refused(VaultlineError):
+    """A request is refused with a problem that is ready to be told."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem.detail)
+        self.problem = problem
 
 
 NOT_FOUND = Problem(404, "not_found", "there is no such document in the index")
@@ -46,6 +60,8 @@ UNEXPECTED = Problem(500, "internal_error", "something went wrong here; the serv
 
 def problem_of(error: Exception) -> Problem:
     """What to tell a caller of an error. Details that are not the caller's business stay in the log."""
+    if isinstance(error, Refused):
+        return error.problem
     if isinstance(error, InvalidQuery | GenerationNotFound):
         return Problem(400, "invalid_query", str(error))
     if isinstance(error, UsageError):
@@ -64,6 +80,16 @@ def problem_of(error: Exception) -> Problem:
         if isinstance(error, Transient):
             return Problem(503, "embedder_unavailable", "the embedding model does not answer at the moment: try again")
         return Problem(500, "embedder_error", "the embedding model cannot be used; the server's log says why")
+    if isinstance(error, SessionNotFound):
+        return Problem(404, "session_not_found", str(error))
+    if isinstance(error, SessionBusy):
+        return Problem(409, "session_busy", str(error))
+    if isinstance(error, SessionFull):
+        return Problem(409, "session_full", str(error))
+    if isinstance(error, LlmUnavailable):
+        return Problem(503, "llm_unavailable", "the language model does not answer at the moment: try again")
+    if isinstance(error, LlmRefused):
+        return Problem(502, "llm_refused", "the language model refused the request; the server's log says why")
     if isinstance(error, DraftRefused):
         return Problem(409, "draft_refused", str(error))
     if isinstance(error, VaultError):

@@ -8,7 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from pipelines.errors import VaultlineError
 from pipelines.retrieval.passage import Passage, SearchResult
-from pipelines.serving.answers import Record, answer, cut_text, fit, snippet
+from pipelines.retrieval.snippet import snippet
+from pipelines.serving.answers import Record, answer, cut_text, fit
 from pipelines.serving.drafts import DraftRefused, write_draft
 from pipelines.serving.knowledge import Knowledge
 from pipelines.serving.names import Word, name_of

@@ -21,15 +21,15 @@ class TookTooLong(VaultlineError, Transient):
 class Workers:
     """Runs at most `limit` pieces of work at a time, each answered for within `seconds`.
 
-    A thread cannot be stopped: work whose time is over keeps its place until it ends, so that a database that hangs
-    fills the places and not the memory.
+    With fewer `threads`, the rest of them wait for one. A thread cannot be stopped: work whose time is over keeps its
+    place until it ends, so that a database that hangs fills the places and not the memory.
     """
 
-    def __init__(self, *, limit: int, seconds: float) -> None:
+    def __init__(self, *, limit: int, seconds: float, threads: int | None = None) -> None:
         self._limit = limit
         self._seconds = seconds
         self._busy = 0
-        self._threads = ThreadPoolExecutor(limit, thread_name_prefix="serve")
+        self._threads = ThreadPoolExecutor(threads or limit, thread_name_prefix="serve")
 
     async def run(self, work: Callable[[], T]) -> T:
         """The result of `work`, run in a thread. Raises Overloaded at once, TookTooLong, or what `work` raises."""

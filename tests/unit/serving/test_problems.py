@@ -11,7 +11,7 @@ from pipelines.serving.workers import Overloaded, TookTooLong
 
 SECRET = "relation secret at postgresql://user@10.0.0.5/x in /srv/vault: SELECT 1"
 TREE = [found for _, found in inspect.getmembers(errors, inspect.isclass) if issubclass(found, errors.VaultlineError)]
-TOLD = (errors.InvalidQuery, errors.GenerationNotFound)
+TOLD = (errors.InvalidQuery, errors.GenerationNotFound, errors.SessionNotFound, errors.SessionBusy, errors.SessionFull)
 
 
 @pytest.mark.parametrize("kind", TREE)
