@@ -1,8 +1,10 @@
 """What `vaultline sync` does: look, decide, and run the assets in this process for the folders that need it."""
 
+import contextlib
 import time
 import warnings
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -11,26 +13,31 @@ from pipelines.errors import EmbeddingError, ModelChanged, SettingsError, UsageE
 from pipelines.generations.lifecycle import Due, due
 from pipelines.generations.report import migration_line
 from pipelines.generations.writing import LEAVE_ALONE
-from pipelines.intake.look import Look, look, refresh_dates, settle
+from pipelines.intake.look import Look, Part, look, refresh_dates, settle
 from pipelines.parsing import ocr
 from pipelines.parsing.options import ParseOptions
 from pipelines.resources.store import COMMIT_DONE, Store
 from pipelines.settings import Settings
 from pipelines.storage import documents, generation_states, generations, ledger, reports
 from pipelines.storage.database import Connection
-from pipelines.vault.folders import folder_key, folder_label
+from pipelines.vault.folders import UPLOADS, UPLOADS_KEY, folder_key, folder_label, is_upload
+from pipelines.warm_up import load_models_beside
 
 if TYPE_CHECKING:
     import dagster as dg
 
 Figures = dict[str, dict[str, float]]
 
+_LONGEST_TURN = 120.0
+_POLL = 0.3
+"""Seconds: how long a run of the uploads that is going on is waited for, and how often it is asked."""
+
 _WRITERS = ("embeddings", "knowledge")  # the stages that write generations
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a sync would do. `folders` are partition keys; `notice` is a reason to do nothing."""
+    """What a sync would do. `folders` are partition keys; `notice` is a reason to leave the vault's alone."""
 
     folders: tuple[str, ...]
     seen: Look
@@ -105,11 +112,13 @@ def plan(
     allow_deletes: bool = False,
 ) -> Plan:
     """Look at the vault and the tables and name the folders with work, of `folders` (names) or of all."""
-    seen = settle(store, connection, look(store, connection, full=full))
-    if not seen.scan.files and not allow_deletes:
-        held = sum(row.content_hash is not None for row in seen.known.values())
+    part = _part(folders)
+    seen = settle(store, connection, look(store, connection, full=full, confirm_deletes=allow_deletes, part=part))
+    notice = None
+    if part == "all" and not allow_deletes and all(is_upload(source) for source in seen.scan.files):
+        held = sum(row.content_hash is not None for row in seen.known.values() if not is_upload(row.source))
         kept = f"; the {held} documents of the index stay (--allow-deletes removes them)" if held else ""
-        return Plan((), seen, notice=f"the vault {store.vault} holds no documents{kept}")
+        notice = f"the vault {store.vault} holds no documents{kept}"
     recipe = store.recipe
     wanted = seen.touched_folders() | set(
         reports.pending_folders(connection, parsers=recipe.parsers, chunker=recipe.chunker, describer=recipe.describer)
@@ -117,13 +126,20 @@ def plan(
     if wanted and recipe.parsing.resolve_embeds:
         wanted |= set(seen.folders.values())  # any note's text may hold the changed one's
     if folders:
-        present = {*seen.folders.values(), *(row.folder for row in seen.known.values())}
+        present = {UPLOADS_KEY, *seen.folders.values(), *(row.folder for row in seen.known.values())}
         chosen = {name if name in present else folder_key(name.strip("/")) for name in folders}
         unknown = chosen - present
         if unknown:
             raise UsageError(f"no folder {', '.join(sorted(unknown))} in {store.vault}")
         wanted &= chosen
-    return Plan(tuple(sorted(wanted)), seen)
+    if part == "uploads" or notice is not None:
+        wanted &= {UPLOADS_KEY}
+    return Plan(tuple(sorted(wanted)), seen, notice)
+
+
+def _part(folders: Sequence[str]) -> Part:
+    """Uploads alone are indexed without a look at the vault, which may be away."""
+    return "uploads" if folders and {name.strip("/") for name in folders} <= {UPLOADS, UPLOADS_KEY} else "all"
 
 
 def sync(
@@ -144,17 +160,23 @@ def sync(
     """
     started = time.monotonic()
     store = Store(settings)
-    update = store.update_clone()
-    store.vault  # noqa: B018  # a wrong vault is said before a database is started
+    of_vault = _part(folders) == "all"
+    update = store.update_clone() if of_vault else None
+    if of_vault:
+        store.vault  # noqa: B018  # a wrong vault is said before a database is started
+    store.uploads  # noqa: B018  # and so is a folder of uploads that lies in it
     ocr.require(ParseOptions.from_settings(settings))
     with store.database.connect(autocommit=True) as connection:
-        refresh_dates(store, connection)
+        if of_vault:
+            refresh_dates(store, connection)
         todo = plan(store, connection, folders=folders, full=full, allow_deletes=allow_deletes)
     runs: list[str] = []
     failure: VaultlineError | None = None
-    if not dry_run and todo.notice is None:
+    if not dry_run and (todo.notice is None or todo.folders):
         try:
             if todo.folders:
+                if _brings_text(todo.seen):
+                    load_models_beside(settings)
                 runs += _run(store, todo, full=full, allow_deletes=allow_deletes)
         except (EmbeddingError, ModelChanged, SettingsError) as error:
             failure = error  # perhaps for good: the way to another provider must stay open
@@ -218,6 +240,12 @@ def _run(store: Store, todo: Plan, *, full: bool, allow_deletes: bool) -> list[s
     return _execute_job(store, _present(todo), "index", todo.folders, ops)
 
 
+def _brings_text(seen: Look) -> bool:
+    """Whether a file is of a size that no vanished one had: else they are moves, likely, which need no model."""
+    vanished = Counter(row.size for row in seen.differences.vanished)
+    return bool(Counter(file.size for file in seen.differences.to_read) - vanished)
+
+
 def _present(todo: Plan) -> list[str]:
     return sorted({*todo.seen.folders.values(), *(row.folder for row in todo.seen.known.values())})
 
@@ -232,17 +260,41 @@ def _execute_job(
         warnings.simplefilter("ignore")  # Dagster's beta warnings, which are for us and not for the user
         from pipelines.definitions import build
 
-    with open_instance(store.settings) as instance:
-        partitions.register(instance, known)
+    with contextlib.ExitStack() as stack:
+        instance = stack.enter_context(open_instance(store.settings))
+        partitions.register(instance, sorted({*known, *folders}))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             job = build(store.settings, store=store).resolve_job_def(name)
         config = {"ops": ops, "loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
+        if name == "index" and UPLOADS_KEY in folders:
+            stack.enter_context(_turn(store, instance))
         tags = [partitions.range_tags(first, last) for first, last in partitions.ranges(instance, folders)]
         runs = [_execute(job, instance, config, tag) for tag in tags or [{}]]
         with store.database.connect() as connection:
             partitions.forget(instance, documents.folders(connection))
     return runs
+
+
+@contextlib.contextmanager
+def _turn(store: Store, instance: "dg.DagsterInstance") -> Iterator[None]:
+    """One run at a time indexes the uploads: a server, `watch` and a sensor may all have seen the same one.
+
+    Two at once would be safe, and of no use; so nobody waits for longer than `_LONGEST_TURN`.
+    """
+    import dagster as dg
+
+    from pipelines.sensors.indexing import covered, unfinished_runs
+
+    def is_free(connection: Connection) -> bool:
+        going_on = [run for run in unfinished_runs(instance) if run.status != dg.DagsterRunStatus.QUEUED]
+        return UPLOADS_KEY not in covered(instance, going_on) and documents.claim_uploads(connection)
+
+    deadline = time.monotonic() + _LONGEST_TURN
+    with store.database.connect(autocommit=True) as connection:
+        while not is_free(connection) and time.monotonic() < deadline:
+            time.sleep(_POLL)
+        yield
 
 
 def _execute(

@@ -12,6 +12,8 @@ from pipelines.resources.store import Store
 from pipelines.settings import Settings
 from pipelines.sync import SyncReport, sync
 from pipelines.vault import rules
+from pipelines.vault.uploads import prepare
+from pipelines.warm_up import load_models
 
 _DEBOUNCE_MS = 400
 _STEP_MS = 80
@@ -29,7 +31,6 @@ _LOOK_AGAIN = 60.0
 _PAUSES = (1.0, 2.0, 5.0, 10.0, 30.0)
 """Seconds before a sync that failed is tried again, after the first failure, the second and so on."""
 
-_LOCAL = "sentence-transformers"
 
 Say = Callable[[SyncReport | VaultlineError], None]
 
@@ -41,7 +42,7 @@ def watch(settings: Settings, *, say: Say) -> None:
     """
     stop, changed = Event(), Event()
     with _stopped_by_signals(stop, changed), _watched(settings, stop, changed):
-        _warm(settings)
+        load_models(settings)  # before the first save needs them
         failures, told = 0, None
         while not stop.is_set():
             changed.clear()  # before the look: a save that comes later is not lost, at worst looked for twice
@@ -68,27 +69,41 @@ def watch(settings: Settings, *, say: Say) -> None:
 
 @contextlib.contextmanager
 def _watched(settings: Settings, stop: Event, changed: Event) -> Iterator[None]:
-    """Set `changed` whenever something in the vault may have changed. A clone changes only when we update it."""
-    if Store(settings).keeps_clone:
-        yield
-        return
-    watcher = Thread(target=_follow, args=(settings, stop, changed), name="watch", daemon=True)
-    watcher.start()
+    """Set `changed` whenever something in the vault or among the uploads may have changed.
+
+    A clone changes only when we update it.
+    """
+    store = Store(settings)
+    roots: list[Callable[[], Path]] = [] if store.keeps_clone else [lambda: Store(settings).vault]
+    if (uploads := store.uploads) is not None:
+        with contextlib.suppress(OSError):  # looked at every minute all the same
+            prepare(uploads)
+            roots.append(lambda: uploads)
+    watchers = [Thread(target=_follow, args=(root, stop, changed), name="watch", daemon=True) for root in roots]
+    for watcher in watchers:
+        watcher.start()
     try:
         yield
     finally:
         stop.set()
-        watcher.join(timeout=5)
+        for watcher in watchers:
+            watcher.join(timeout=5)
 
 
-def _follow(settings: Settings, stop: Event, changed: Event) -> None:
-    """The watcher's thread: takes the vault up again after it was away or replaced."""
+def _follow(root: Callable[[], Path], stop: Event, changed: Event) -> None:
+    """A watcher's thread: takes the folder up again after it was away or replaced."""
+    away = False
     while not stop.is_set():
         try:
-            _follow_root(Store(settings).vault.resolve(), stop, changed)
+            path = root().resolve(strict=True)
+            if away:
+                changed.set()
+            away = False
+            _follow_root(path, stop, changed)
+            changed.set()  # whatever happened meanwhile sent no event
         except (OSError, VaultlineError):
+            away = True
             stop.wait(_PAUSES[0])
-        changed.set()  # whatever happened meanwhile sent no event
 
 
 def _follow_root(root: Path, stop: Event, changed: Event) -> None:
@@ -129,17 +144,6 @@ def _identity(root: Path) -> tuple[int, int] | None:
     except OSError:
         return None
     return status.st_dev, status.st_ino
-
-
-def _warm(settings: Settings) -> None:
-    """Load Dagster and the model before the first save needs them."""
-    with contextlib.suppress(VaultlineError):  # the first sync says so
-        from pipelines.embedding.cache import cached_embedder
-        from pipelines.embedding.protocol import Role
-
-        embedder = cached_embedder(settings.embedding_model, settings)
-        if embedder.spec.provider == _LOCAL:  # a hosted one has nothing to load, and takes money
-            embedder.embed(["warm"], role=Role.QUERY)
 
 
 @contextlib.contextmanager

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
+from threading import Lock
 from typing import Protocol
 
 import numpy as np
@@ -51,6 +52,7 @@ class LocalEmbedder:
         self._config = config
         self._settings = settings
         self._runtime: Runtime | None = None
+        self._loading = Lock()
 
     @property
     def spec(self) -> ModelSpec:
@@ -123,9 +125,10 @@ class LocalEmbedder:
         return self._loaded_runtime().run(sequences, prompt_tokens=prompt_tokens)
 
     def _loaded_runtime(self) -> Runtime:
-        if self._runtime is None:
-            self._runtime = load_runtime(self._config, revision=self.spec.revision, settings=self._settings)
-        return self._runtime
+        with self._loading:  # who comes while it is being loaded waits for it
+            if self._runtime is None:
+                self._runtime = load_runtime(self._config, revision=self.spec.revision, settings=self._settings)
+            return self._runtime
 
 
 def open_local(model: str, settings: Settings) -> LocalEmbedder:

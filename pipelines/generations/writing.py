@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from pipelines.embedding.batches import embed_in_batches
-from pipelines.embedding.prices import price_per_million
+from pipelines.embedding.prices import FREE, price_per_million
 from pipelines.embedding.protocol import Embedder, Embeddings, Role
 from pipelines.errors import VaultlineError
 from pipelines.figures import Work
@@ -24,7 +24,10 @@ EmbedderOf = Callable[[Target], Embedder]
 
 _LOOK_AHEAD = 20_000
 _CLAIM = 1_024
-"""Texts claimed at a time. Every claim is a lock, and the server has room for some 6,000 of them."""
+"""Texts claimed at a time: of a local model a few seconds' work, which other workers wait for at the end."""
+
+_CLAIM_OF_HOSTED = 8_192
+"""The same where requests overlap: every claim ends with its last request, while other doors are idle."""
 
 _CLAIM_OF_SLICE = 128
 """The same where a run may only last so long: it looks at the clock between two claims."""
@@ -108,7 +111,9 @@ def embed_pending(share: Share, work: Work) -> None:
     ModelChanged before the first text where the model is not what it was, BudgetExceeded where a cap is reached.
     """
     checked = False
-    claim = _CLAIM if share.deadline is None else _CLAIM_OF_SLICE
+    claim = _CLAIM if share.embedder.spec.provider in FREE else _CLAIM_OF_HOSTED
+    if share.deadline is not None:
+        claim = _CLAIM_OF_SLICE
     fingerprint = share.generation.fingerprint
     while pending := vectors.pending_texts(
         share.connection, folders=work.folders, fingerprint=fingerprint, limit=_LOOK_AHEAD, since=share.target.since

@@ -1,6 +1,7 @@
 """Which language a document is in."""
 
 from functools import cache
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from pipelines.parsing.document import ParsedDocument
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
 SAMPLE = 600
 FEWEST_LETTERS = 25
 LEAST_CERTAIN = 0.8
+
+_loading = Lock()
 
 # Folders that hold one language each, as documentation sites lay them out; ISO 639-1.
 _FOLDERS = frozenset(
@@ -32,7 +35,7 @@ def detect_locale(document: ParsedDocument, languages: tuple[str, ...]) -> str |
         return None
     if len(languages) == 1:
         return languages[0]
-    language, certainty = _identifier(languages).classify(sample)
+    language, certainty = load_identifier(languages).classify(sample)
     return str(language) if certainty >= LEAST_CERTAIN else None
 
 
@@ -60,8 +63,14 @@ def _prose(document: ParsedDocument) -> str:
     return "\n".join(parts)[:SAMPLE] if length >= FEWEST_LETTERS else document.text[:SAMPLE]
 
 
+def load_identifier(languages: tuple[str, ...]) -> "LanguageIdentifier":
+    """The model that tells `languages` apart, loaded once: it takes half a second to decompress."""
+    with _loading:  # who comes while it is being loaded waits for it
+        return _load(languages)
+
+
 @cache
-def _identifier(languages: tuple[str, ...]) -> "LanguageIdentifier":
+def _load(languages: tuple[str, ...]) -> "LanguageIdentifier":
     from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
     identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)

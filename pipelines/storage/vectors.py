@@ -46,17 +46,19 @@ def accept_vectors(connection: Connection) -> None:
 def claim(connection: Connection, *, fingerprint: str, hashes: Sequence[str]) -> Iterator[list[TextToEmbed]]:
     """The texts among `hashes` that are ours to embed: nobody else works on them and they still have no vector.
 
-    The claim is a session's advisory locks; it ends with the block, or with the process. The connection must be in
-    autocommit mode: what is stored inside the block must be seen before the claim is given back.
+    The claim is a session's advisory locks, one for every two first digits of the hashes; it ends with the block, or
+    with the process. The connection must be in autocommit mode: what is stored inside the block must be seen before
+    the claim is given back.
     """
     accept_vectors(connection)
     parameters = {"fingerprint": fingerprint, "hashes": list(hashes)}
-    mine = [str(row[0]) for row in connection.execute(query("claim_texts"), parameters)]
+    parts = {str(row[0]) for row in connection.execute(query("claim_texts"), parameters)}
+    mine = [text_hash for text_hash in hashes if text_hash[:2] in parts]
     try:
         with connection.cursor(row_factory=class_row(TextToEmbed)) as cursor:
             yield cursor.execute(query("texts_to_embed"), parameters | {"hashes": mine}).fetchall()
     finally:
-        connection.execute(query("release_texts"), parameters | {"hashes": mine})
+        connection.execute(query("release_texts"), parameters | {"parts": sorted(parts)})
 
 
 def put_embeddings(

@@ -31,6 +31,7 @@ class Index:
         self.database = database
         self.settings = settings
         self._clock = count(1)
+        self._searchers: list[Searcher] = []
         self.generation = self.add_generation(settings.embedding_model, active=True)
 
     def add_generation(self, model: str, *, active: bool = False) -> Generation:
@@ -145,7 +146,14 @@ class Index:
 
     def searcher(self, **overrides: Any) -> Searcher:
         """A searcher with other settings."""
-        return Searcher(Database(self.database.url), self.settings.model_copy(update=overrides))
+        made = Searcher(Database(self.database.url), self.settings.model_copy(update=overrides))
+        self._searchers.append(made)
+        return made
+
+    def close(self) -> None:
+        """Close the searchers."""
+        for searcher in self._searchers:
+            searcher.close()
 
     def _embed(self, connection: Connection, generation: Generation, embedder: Embedder) -> None:
         rows = connection.execute(
@@ -165,14 +173,14 @@ class Index:
 
 
 @pytest.fixture
-def index(database: Database, settings: Settings) -> Index:
+def index(database: Database, settings: Settings) -> Iterator[Index]:
     """An empty index with an active generation of the fake model."""
-    return Index(database, settings)
+    made = Index(database, settings)
+    yield made
+    made.close()
 
 
 @pytest.fixture
-def searcher(index: Index) -> Iterator[Searcher]:
+def searcher(index: Index) -> Searcher:
     """A searcher on the test's index."""
-    found = index.searcher()
-    yield found
-    found.close()
+    return index.searcher()

@@ -46,6 +46,7 @@ def wait_until_gone(pid: int, seconds: float) -> bool:
 
 @pytest.fixture(autouse=True)
 def no_worker_left() -> Iterator[None]:
+    isolation.stop_worker()  # another module's, which may be about to leave because it grew
     yield
     isolation.stop_worker()
 
