@@ -162,6 +162,10 @@ class Settings(BaseSettings):
     def _split_words(cls, value: object) -> object:
         return tuple(word.strip() for word in value.split(",") if word.strip()) if isinstance(value, str) else value
 
+    def environment(self) -> dict[str, str]:
+        """The variables that give another process these settings, secrets included; empty ones count as unset."""
+        return {name.upper(): _as_variable(getattr(self, name)) for name in type(self).model_fields}
+
     @classmethod
     def load(cls, **overrides: object) -> Self:
         """Read the settings; `overrides` win over everything.
@@ -175,6 +179,16 @@ class Settings(BaseSettings):
                 f"{'.'.join(str(part) for part in item['loc']).upper()}: {item['msg']}" for item in error.errors()
             )
             raise SettingsError(f"settings: {problems}") from None
+
+
+def _as_variable(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, SecretStr):
+        return value.get_secret_value()
+    if isinstance(value, tuple):
+        return ",".join(value)
+    return str(value)
 
 
 @cache

@@ -1,6 +1,5 @@
 """Where `![[embedded notes]]` are put in place: find the note that a target names, and read it."""
 
-import os
 from collections.abc import Callable
 from functools import cache
 
@@ -20,7 +19,6 @@ def embed_resolver(store: Store) -> Callable[[str], str | None] | None:
     with store.database.connect() as connection:
         notes = texts.notes(connection)
     known = frozenset(notes)
-    vault, follow_links = os.fsencode(store.vault), store.settings.vault_follow_links
 
     @cache
     def resolve(target: str) -> str | None:
@@ -29,7 +27,7 @@ def embed_resolver(store: Store) -> Callable[[str], str | None] | None:
         if source is None:
             return None
         try:
-            path = os.path.join(vault, notes[source])  # noqa: PTH118  # bytes
+            path, follow_links = store.place(notes[source])
             data, _, _ = read_stable(path, follow_links=follow_links)
             return decode(data).text
         except (OSError, DocumentError):

@@ -1,6 +1,5 @@
 """parsed_text: bytes -> readable text and structure, once a content."""
 
-import os
 from collections.abc import Callable
 
 import dagster as dg
@@ -54,6 +53,7 @@ def parsed_text(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store
                     context.log.warning(f"{item.source}: {error}")
                     documents.quarantine(conn, item.id, stage="parsed_text", key=item.key, reason=str(error))
                     work.count(_folder(store, item), failed=1)
+                    work.tell(_folder(store, item), item.source, failed=str(error))
                 else:
                     with conn.transaction():
                         texts.put_parsed(
@@ -62,6 +62,7 @@ def parsed_text(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store
                         documents.release_content(conn, item.content_hash, "parsed_text")
                     ocr_pages = sum(page.origin in ("ocr", "mixed") for page in document.pages)
                     work.count(_folder(store, item), parsed=1, ocr_pages=ocr_pages)
+                    work.tell(_folder(store, item), item.source, failed="", pages=len(document.pages))
 
 
 class _Unread(DocumentError):
@@ -78,9 +79,9 @@ def _parse(
 
 
 def _read(store: Store, item: PendingParse) -> bytes:
-    path = os.path.join(os.fsencode(store.vault), item.disk_path)  # noqa: PTH118
+    path, follow_links = store.place(item.disk_path)
     try:
-        data, _, _ = read_stable(path, follow_links=store.settings.vault_follow_links)
+        data, _, _ = read_stable(path, follow_links=follow_links)
     except FileNotFoundError:
         raise _Unread("gone since it was found; the next sync looks again") from None
     except DocumentError as error:

@@ -4,6 +4,7 @@ from pipelines.figures import Work
 from pipelines.parsing.links import resolve_links
 from pipelines.resources.store import Store
 from pipelines.storage import documents, texts, vectors
+from pipelines.vault.folders import is_upload
 
 _DAY = 86_400.0
 
@@ -27,12 +28,14 @@ def resolve_changed_links(store: Store, work: Work) -> None:
         state = texts.link_state(connection)
         if state == documents.get_fact(connection, "links_resolved"):
             return
-        known = frozenset(documents.known_documents(connection))
+        everything = frozenset(documents.known_documents(connection))
+        vault = frozenset(source for source in everything if not is_upload(source))
         by_source: dict[str, list[texts.StoredLink]] = {}
         for link in texts.all_links(connection):
             by_source.setdefault(link.source, []).append(link)
         changed = []
         for source, stored in by_source.items():
+            known = everything if is_upload(source) else vault  # an upload must not take a note's links over
             leads = resolve_links(source, [link.link for link in stored], known)
             for link, (_, target) in zip(stored, leads, strict=True):
                 if target != link.resolved:

@@ -1,6 +1,6 @@
 """Bring the `document` table in line with the vault: what `raw_files` does."""
 
-import os
+import contextlib
 import time
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -11,15 +11,17 @@ from typing import TypeVar
 
 from pipelines.errors import DocumentError, VaultShrank
 from pipelines.figures import Work
-from pipelines.intake.look import Look, look, refresh_dates
+from pipelines.intake.look import Look, Part, look, refresh_dates
 from pipelines.resources.store import Store
 from pipelines.storage import documents
 from pipelines.storage.database import Connection
 from pipelines.storage.documents import FileVersion
 from pipelines.vault.changes import Known, is_suspicious_loss, match_moves
 from pipelines.vault.content import hash_file
+from pipelines.vault.folders import UPLOADS_KEY, is_upload
 from pipelines.vault.git_history import GitDate, git_dates
 from pipelines.vault.scan import FoundFile
+from pipelines.vault.uploads import mark
 
 _BATCH = 500
 _ALL_DATES = 200
@@ -32,27 +34,38 @@ def take_in(store: Store, folders: Sequence[str], work: Work, *, full: bool, con
     """Store what changed in these folders; returns the scan's warnings.
 
     Moves are recognised over the whole vault, so that a file that left one of the folders for another is renamed, not
-    deleted. Raises VaultUnavailable, and VaultShrank when most of the vault is gone and `confirm_deletes` is not set.
+    deleted. Uploads alone are taken in without a look at the vault. Raises VaultUnavailable, and VaultShrank when most
+    of the vault is gone and `confirm_deletes` is not set.
     """
+    part: Part = "uploads" if set(folders) == {UPLOADS_KEY} else "all"
     with store.database.connect(autocommit=True) as connection:
         documents.lock_scans(connection)
         try:
-            seen = look(store, connection, full=full)
+            seen = look(store, connection, full=full, confirm_deletes=confirm_deletes, part=part)
+            _mark_uploads(store, seen)
             intake = _Intake(store, connection, seen, frozenset(folders), work)
             refuse_loss(store, seen, confirm_deletes=confirm_deletes)
             intake.run()
-            refresh_dates(store, connection)
+            if part == "all":
+                refresh_dates(store, connection)
         finally:
             documents.unlock_scans(connection)
     return list(seen.scan.warnings) + intake.warnings
 
 
 def refuse_loss(store: Store, seen: Look, *, confirm_deletes: bool) -> None:
-    """Refuse to delete most of the vault unasked. Files that only moved are not lost. Raises VaultShrank."""
-    settings, known = store.settings, seen.known
-    new_sizes = Counter(file.size for file in seen.differences.to_read if file.source not in known)
+    """Refuse to delete most of the vault unasked. Files that only moved are not lost. Raises VaultShrank.
+
+    Uploads do not count: they neither hide the vault's loss nor stand in its way (see `look`).
+    """
+    settings, known = store.settings, {source: row for source, row in seen.known.items() if not is_upload(source)}
+    new_sizes = Counter(
+        file.size for file in seen.differences.to_read if file.source not in known and not is_upload(file.source)
+    )
     lost = []
     for row in seen.differences.vanished:
+        if is_upload(row.source):
+            continue
         if new_sizes[row.size] > 0:
             new_sizes[row.size] -= 1  # very likely moved
         else:
@@ -64,6 +77,13 @@ def refuse_loss(store: Store, seen: Look, *, confirm_deletes: bool) -> None:
             f"{len(lost)} of {len(known)} documents are gone from {store.vault}: is it mounted and complete? "
             "Nothing was deleted. If they were really deleted, run again with --allow-deletes"
         )
+
+
+def _mark_uploads(store: Store, seen: Look) -> None:
+    """A folder with uploads is the right one: once it is marked, it may also be empty."""
+    if store.uploads is not None and any(is_upload(source) for source in seen.scan.files):
+        with contextlib.suppress(OSError):
+            mark(store.uploads)
 
 
 @dataclass
@@ -79,9 +99,7 @@ class _Intake:
     """The changes of one look, applied to some folders."""
 
     def __init__(self, store: Store, connection: Connection, seen: Look, folders: frozenset[str], work: Work) -> None:
-        self.root = os.fsencode(store.vault)
-        self.vault = store.vault
-        self.follow_links = store.settings.vault_follow_links
+        self.store = store
         self.connection = connection
         self.seen = seen
         self.selected = folders
@@ -105,6 +123,7 @@ class _Intake:
                 documents.delete_documents(self.connection, [row.id for row in rows])
         for row in gone:
             self.work.count(row.folder, deleted=1)
+            self.work.tell(row.folder, row.source, change="deleted")
         self._rules(row for row in different.shut_out if row.folder in selected)
         for found in (*different.left_out, *different.problems):
             if (folder := self._folder(found)) in selected:
@@ -115,7 +134,8 @@ class _Intake:
     def _read(self, file: FoundFile) -> _Read | None:
         verified_ns = time.time_ns()
         try:
-            digest = hash_file(os.path.join(self.root, file.disk_path), follow_links=self.follow_links)  # noqa: PTH118
+            path, follow_links = self.store.place(file.disk_path)
+            digest = hash_file(path, follow_links=follow_links)
         except FileNotFoundError:
             return None  # gone since the scan; the next one says so
         except DocumentError as error:
@@ -136,9 +156,13 @@ class _Intake:
         for read in new:
             folder = self._folder(read.found)
             returned = read.found.source in moves or read.content_hash in buried
-            self.work.count(folder, **{"moved" if returned else "added": 1})
+            change = "moved" if returned else "added"
+            self.work.count(folder, **{change: 1})
+            self.work.tell(folder, read.found.source, change=change, bytes=read.found.size)
         for read in changed:
-            self.work.count(self._folder(read.found), changed=1)
+            folder = self._folder(read.found)
+            self.work.count(folder, changed=1)
+            self.work.tell(folder, read.found.source, change="changed", bytes=read.found.size)
         with self.connection.transaction():
             held = [known[r.found.source].id for r in (*same, *changed)]
             documents.lock_documents(self.connection, [*held, *(row.id for row in moves.values())])
@@ -175,6 +199,7 @@ class _Intake:
             )
         for row in moves.values():
             self.work.count(row.folder, moved=1)
+            self.work.tell(row.folder, row.source, change="moved away")
 
     def _rules(self, rows: Iterable[Known]) -> None:
         """Documents below a folder that a rule now leaves out go at once, without a trace."""
@@ -183,17 +208,18 @@ class _Intake:
                 documents.delete_documents(self.connection, [row.id for row in batch], bury=False)
             for row in batch:
                 self.work.count(row.folder, deleted=1)
+                self.work.tell(row.folder, row.source, change="left out")
 
     def _date(self, files: Iterable[FoundFile]) -> None:
-        paths = [file.disk_path for file in files]
+        paths = [file.disk_path for file in files if not is_upload(file.source)]
         if paths:
             only: Collection[bytes] | None = None if len(paths) > _ALL_DATES else paths
-            dates = git_dates(self.vault, only=only)
+            dates = git_dates(self.store.vault, only=only)
             self.dates, self.warnings = dates, [*self.warnings, *dates.warnings]
 
     def _version(self, read: _Read, buried: documents.Tombstone | None = None) -> FileVersion:
         found = read.found
-        date = self.dates.get(found.source)
+        date = None if is_upload(found.source) else self.dates.get(found.source)
         modified_at, modified_from, commit = datetime.fromtimestamp(found.mtime_ns / 1e9, UTC), "mtime", None
         if date is not None:
             modified_at, modified_from, commit = date.at, "git", date.commit

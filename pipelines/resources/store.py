@@ -1,5 +1,6 @@
 """Settings, vault and database of a run, opened when they are first needed."""
 
+import os
 from functools import cached_property
 from pathlib import Path
 
@@ -10,7 +11,8 @@ from pipelines.settings import Settings
 from pipelines.storage import texts
 from pipelines.storage.database import Database
 from pipelines.storage.migrations import migrate
-from pipelines.vault import git_clone
+from pipelines.vault import git_clone, roots
+from pipelines.vault.uploads import PREFIX
 
 COMMIT_DONE = "commit_done"
 """Fact: the last commit of the git remote that the tables held completely."""
@@ -57,7 +59,7 @@ class Store:
     @property
     def keeps_clone(self) -> bool:
         """True when the vault is a clone that Vaultline keeps: VAULT_GIT_URL is set and VAULT_PATH is not."""
-        return self.settings.vault_path is None and self.settings.vault_git_url is not None
+        return roots.keeps_clone(self.settings)
 
     def update_clone(self, *, timeout: float = _GIT_SECONDS) -> git_clone.GitUpdate | None:
         """Bring the clone to what the remote has; None if the vault is no such clone.
@@ -71,7 +73,7 @@ class Store:
 
     @property
     def _clone(self) -> Path:
-        return self.settings.vaultline_home.absolute() / "clone"
+        return roots.clone_root(self.settings)
 
     @property
     def vault(self) -> Path:
@@ -87,3 +89,19 @@ class Store:
             what = "is not a folder" if path.exists() else "does not exist"
             raise VaultUnavailable(f"the vault {path} {what}: check VAULT_PATH or --vault")
         return path
+
+    @property
+    def uploads(self) -> Path | None:
+        """The folder of uploads, which need not exist; see `roots.uploads_root`. Raises SettingsError."""
+        return roots.uploads_root(self.settings)
+
+    def place(self, disk_path: bytes) -> tuple[bytes, bool]:
+        """Where a document's file lies, in the vault or among the uploads, and whether it may be a link.
+
+        Raises VaultUnavailable.
+        """
+        if not disk_path.startswith(PREFIX):
+            return os.path.join(os.fsencode(self.vault), disk_path), self.settings.vault_follow_links  # noqa: PTH118
+        if self.uploads is None:
+            raise VaultUnavailable("VAULTLINE_HOME lies in the vault: set UPLOADS_PATH to a folder beside the vault")
+        return os.path.join(os.fsencode(self.uploads), disk_path.removeprefix(PREFIX)), False  # noqa: PTH118

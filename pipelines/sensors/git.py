@@ -53,7 +53,7 @@ def _tick(context: dg.SensorEvaluationContext, store: Store) -> dg.SensorResult 
         update = store.update_clone(timeout=_TICK_SECONDS)
         assert update is not None
         with store.database.connect(autocommit=True) as connection:
-            need = find_need(store, context.instance, connection, quiet=0.0)  # nobody writes there but us
+            need = find_need(store, context.instance, connection, quiet=0.0, part="vault")  # only we write there
             forget_emptied(context.instance, connection, need)
             if need.is_done:
                 note_done(connection, update.after)

@@ -11,13 +11,14 @@ from dataclasses import dataclass, replace
 import dagster as dg
 
 from pipelines.intake.apply import refuse_loss
-from pipelines.intake.look import Look, look, settle
+from pipelines.intake.look import Look, Part, look, settle
 from pipelines.partitions import FOLDERS, forget, range_tags, ranges, register
 from pipelines.resources.store import Store
 from pipelines.run_process import bury
 from pipelines.storage import documents, reports
 from pipelines.storage.database import Connection
 from pipelines.vault.content import quiet_for
+from pipelines.vault.folders import UPLOADS_KEY
 from pipelines.vault.git_history import head_commit
 
 JOB = "index"
@@ -68,28 +69,31 @@ def find_need(
     *,
     quiet: float,
     changing_since: float | None = None,
+    part: Part = "all",
 ) -> Need:
     """Look, and sort the folders with work. `quiet` is for how many seconds a file must not have been
-    written to; `changing_since` is when one was first seen that was, or None.
+    written to; `changing_since` is when one was first seen that was, or None; `part` is what to look at.
 
     Waits for the quiet time once, if somebody is just saving. Raises VaultUnavailable, VaultShrank and
     DatabaseError; those are reasons to skip the tick.
     """
-    seen = _settle_small(store, connection, look(store, connection))
+    seen = _settle_small(store, connection, look(store, connection, part=part))
     loud = _loud_folders(seen, quiet)
     if loud or _losses(seen):
         time.sleep(quiet)
-        before, seen = seen, _settle_small(store, connection, look(store, connection))
+        before, seen = seen, _settle_small(store, connection, look(store, connection, part=part))
         loud = _loud_folders(seen, quiet) | _moved_since(before, seen)
         if changing_since is not None and time.time() - changing_since > max(_PATIENCE, 10 * quiet):
             loud = set()
     refuse_loss(store, seen, confirm_deletes=False)
-    wanted = seen.touched_folders() | _pending(store, connection)
+    pending = _pending(store, connection)
+    wanted = seen.touched_folders() | {name for name in pending if part == "all" or _is_of(part, name)}
     if wanted and store.recipe.parsing.resolve_embeds:
         wanted |= set(seen.folders.values())
-    head = head_commit(store.vault)
-    if not wanted and head is not None and head != documents.get_fact(connection, "dated_head") and seen.folders:
-        wanted = {min(seen.folders.values())}  # one run dates all documents
+    if not wanted and part != "uploads" and (folders := set(seen.folders.values()) - {UPLOADS_KEY}):
+        head = head_commit(store.vault)
+        if head is not None and head != documents.get_fact(connection, "dated_head"):
+            wanted = {min(folders)}  # one run dates all documents
     unfinished = unfinished_runs(instance)
     busy = frozenset(covered(instance, unfinished))
     waiting = dict.fromkeys(wanted & loud, "still being written")
@@ -174,6 +178,10 @@ def _loud_folders(seen: Look, quiet: float) -> set[str]:
         for file in seen.differences.to_read
         if file.mtime_ns > now or not quiet_for(file, seconds=quiet, now_ns=now)
     }
+
+
+def _is_of(part: Part, folder: str) -> bool:
+    return (folder == UPLOADS_KEY) == (part == "uploads")
 
 
 def _losses(seen: Look) -> bool:

@@ -24,9 +24,10 @@ from pipelines.serving.guard import LARGEST_BODY, Guard, check_address
 from pipelines.serving.knowledge import Knowledge
 from pipelines.serving.mcp_server import create_mcp_server
 from pipelines.serving.memories import create_memories_router
-from pipelines.serving.page import search_page
+from pipelines.serving.page import create_page_router, load_page
 from pipelines.serving.problems import UNEXPECTED, Problem, problem_of
 from pipelines.serving.sessions import create_sessions_router
+from pipelines.serving.uploads import Uploads, create_uploads_router
 from pipelines.serving.workers import Workers
 from pipelines.settings import Settings
 
@@ -50,6 +51,7 @@ def create_app(settings: Settings, *, host: str = "127.0.0.1") -> ASGIApp:
         threads=_CHAT_THREADS,
     )
     conversations = Conversations(knowledge, chat_workers.run, describe)
+    uploads = Uploads(knowledge, workers)
     mcp = create_mcp_server(knowledge, workers)
     mcp_app = mcp.streamable_http_app(
         json_response=True,
@@ -61,9 +63,10 @@ def create_app(settings: Settings, *, host: str = "127.0.0.1") -> ASGIApp:
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         async with mcp.session_manager.run():
-            warming = asyncio.create_task(_warm_up(knowledge, workers))
+            warming = asyncio.create_task(_warm_up(knowledge, workers, uploads))
             yield
             warming.cancel()
+            await uploads.close()
             await conversations.close()
         workers.close()
         chat_workers.close()
@@ -85,25 +88,24 @@ def create_app(settings: Settings, *, host: str = "127.0.0.1") -> ASGIApp:
     app.include_router(create_chat_router(conversations, settings), responses=PROBLEMS)
     app.include_router(create_sessions_router(knowledge, workers, conversations), responses=PROBLEMS)
     app.include_router(create_memories_router(knowledge, workers), responses=PROBLEMS)
+    app.include_router(create_uploads_router(uploads), responses=PROBLEMS)
+    app.include_router(create_page_router())
     app.router.routes.extend(mcp_app.routes)
-
-    @app.get("/", include_in_schema=False)
-    def page() -> Response:
-        found = search_page()
-        return Response(found.body, media_type="text/html", headers={"Content-Security-Policy": found.policy})
 
     _describe_problems(app)
     app.add_exception_handler(VaultlineError, _answer_error)
     app.add_exception_handler(Exception, _answer_error)
     app.add_exception_handler(HTTPException, _answer_http_error)
     app.add_exception_handler(RequestValidationError, _answer_invalid)
-    return Guard(app, host=host, settings=settings, open_paths=("/",))
+    return Guard(app, host=host, settings=settings, open_paths=load_page().paths, larger=uploads.bodies)
 
 
-async def _warm_up(knowledge: Knowledge, workers: Workers) -> None:
-    """Load the model before the first question; what is wrong with it, that question will tell."""
+async def _warm_up(knowledge: Knowledge, workers: Workers, uploads: Uploads) -> None:
+    """Load the model before the first question, and go on with uploads. What is wrong, the first request will tell."""
     with contextlib.suppress(VaultlineError):
         await workers.run(knowledge.try_embedder)
+    with contextlib.suppress(VaultlineError):
+        await uploads.start()
 
 
 def _describe_problems(app: FastAPI) -> None:

@@ -8,7 +8,7 @@ be this server's own page. An IP address as Host is what the caller really conne
 import hmac
 import ipaddress
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -19,7 +19,7 @@ from pipelines.serving.problems import Problem
 from pipelines.settings import Settings
 
 LARGEST_BODY = 1_000_000
-"""Bytes of a request. Only MCP has bodies at all; a proposed note is the largest."""
+"""Bytes of a request, but for those that the guard is told of: uploads."""
 
 SHORTEST_TOKEN = 16
 _LOOPBACK_NAMES = ("localhost",)
@@ -27,7 +27,6 @@ _LOOPBACK_NAMES = ("localhost",)
 _FOREIGN_HOST = Problem(421, "foreign_host", "this server does not answer to that name (see SERVING_HOSTS)")
 _FOREIGN_ORIGIN = Problem(403, "foreign_origin", "requests from other sites are refused")
 _NO_TOKEN = Problem(401, "no_token", "send the server's token as `Authorization: Bearer TOKEN`")
-_TOO_LARGE = Problem(413, "too_large", f"a request may have {LARGEST_BODY} bytes at most")
 
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",
@@ -59,22 +58,34 @@ def check_address(host: str, settings: Settings) -> None:
 
 
 class Guard:
-    """ASGI middleware around everything that is served. `open_paths` hold no data and need no token."""
+    """ASGI middleware around everything that is served. `open_paths` hold no data and need no token.
 
-    def __init__(self, app: ASGIApp, *, host: str, settings: Settings, open_paths: Sequence[str] = ()) -> None:
+    `larger`: bytes that a method of a path may have where that is more than LARGEST_BODY.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        host: str,
+        settings: Settings,
+        open_paths: Sequence[str] = (),
+        larger: Mapping[tuple[str, str], int] | None = None,
+    ) -> None:
         self._app = app
         self._loopback = is_loopback(host)
         self._names = {*_LOOPBACK_NAMES, host.lower(), *(name.lower() for name in settings.serving_hosts)}
         token = settings.serving_token
         self._token = None if token is None else token.get_secret_value().encode()
         self._open_paths = frozenset(open_paths)
+        self._larger = dict(larger or {})
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             if scope["type"] == "lifespan":
                 await self._app(scope, receive, send)
             return  # no websockets here
-        problem = self._examine(Headers(scope=scope), scope["path"])
+        problem = self._examine(Headers(scope=scope), scope["method"], scope["path"])
         if problem is not None:
             await _refuse(problem, send)
             return
@@ -88,7 +99,7 @@ class Guard:
 
         await self._app(scope, receive, hardened)
 
-    def _examine(self, headers: Headers, path: str) -> Problem | None:
+    def _examine(self, headers: Headers, method: str, path: str) -> Problem | None:
         hosts = headers.getlist("host")
         if len(hosts) != 1 or not self._is_own(hosts[0]):
             return _FOREIGN_HOST
@@ -97,8 +108,9 @@ class Guard:
         if self._token is not None and path not in self._open_paths and not self._knows_token(headers):
             return _NO_TOKEN
         length = headers.get("content-length", "0")
-        if not length.isdecimal() or int(length) > LARGEST_BODY:
-            return _TOO_LARGE
+        most = self._larger.get((method, path), LARGEST_BODY)
+        if not length.isdecimal() or int(length) > most:
+            return Problem(413, "too_large", f"this request may have {most:,} bytes at most")
         return None
 
     def _is_own(self, host: str) -> bool:

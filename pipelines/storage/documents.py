@@ -71,6 +71,11 @@ def unlock_scans(connection: Connection) -> None:
     connection.execute("SELECT pg_advisory_unlock(%s, 1)", (_NAMESPACE,))
 
 
+def claim_uploads(connection: Connection) -> bool:
+    """Whether nobody else indexes the uploads: then it is our turn, until the end of the session."""
+    return connection.execute("SELECT pg_try_advisory_lock(%s, 3)", (_NAMESPACE,)).fetchone() == (True,)
+
+
 _NAMESPACE = 0x7661756C  # "vaul": first key of this application's advisory locks
 
 

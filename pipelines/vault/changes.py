@@ -79,16 +79,23 @@ def _below(folders: Collection[str]) -> tuple[str, ...]:
     return tuple(f"{folder}/" for folder in folders)
 
 
-def is_suspicious_loss(vanished: Collection[Known], known: Collection[Known], *, fraction: float, minimum: int) -> bool:
+def is_suspicious_loss(
+    vanished: Collection[Known],
+    known: Collection[Known],
+    *,
+    fraction: float,
+    minimum: int,
+    may_be_empty: bool = False,
+) -> bool:
     """Whether so much of the vault is gone that a failed mount is likelier than an editor.
 
-    Counts only documents that hold text. An empty vault that had any is always suspicious.
+    Counts only documents that hold text. An empty vault that had any is always suspicious, unless it `may_be_empty`.
     """
     held = sum(row.content_hash is not None for row in known)
     lost = sum(row.content_hash is not None for row in vanished)
     if held == 0 or lost == 0:
         return False
-    return lost == held or (lost >= minimum and lost > fraction * held)
+    return (lost == held and not may_be_empty) or (lost >= minimum and lost > fraction * held)
 
 
 def match_moves(vanished: Collection[Known], hashes: Mapping[str, str]) -> dict[str, Known]:

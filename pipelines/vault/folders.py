@@ -12,6 +12,9 @@ from urllib.parse import quote, unquote
 ROOT_KEY = "_root"
 """Key of the files at the top of the vault."""
 
+UPLOADS = ".uploads"
+"""First part of the sources of uploaded files. No folder of a vault is called so: names with a dot are left out."""
+
 KEY_LIMIT = 200
 """Characters of the longest key. A file name may have 255 bytes, and programs add endings to it."""
 
@@ -21,15 +24,24 @@ _HASH_BYTES = 16
 _RISKY_DOTS = re.compile(r"^\.|\.(?=\.)|(?<=\.)\.")
 _RESERVED = re.compile(r"_root|bucket-\d{4}")
 _BUCKET = re.compile(r"bucket-(\d{4})")
+UPLOADS_KEY = "%2Euploads"
+"""`folder_key(UPLOADS)`: the partition of uploaded files."""
 
 
 def folder_of(source: str, *, depth: int = 1, buckets: int = 0) -> str:
     """Partition key of a source: its first `depth` folders, or one of `buckets` keys by a stable hash of the source."""
     name = unicodedata.normalize("NFC", source)
+    if is_upload(name):
+        return UPLOADS_KEY
     if buckets > 0:
         digest = hashlib.blake2b(name.encode("utf-8", "surrogateescape"), digest_size=8).digest()
         return f"bucket-{int.from_bytes(digest) % buckets:04d}"
     return folder_key("/".join(name.split("/")[:-1][:depth]))
+
+
+def is_upload(source: str) -> bool:
+    """Whether a source is an uploaded file's: those are a partition of their own, whatever the settings say."""
+    return source.startswith(f"{UPLOADS}/")
 
 
 def folder_key(folder: str) -> str:

@@ -104,7 +104,9 @@ DELETE FROM tombstone WHERE deleted_at < now() - make_interval(secs => %(seconds
 
 -- name: notes_digest
 SELECT md5(coalesce(string_agg(source || chr(10) || content_hash, chr(10) ORDER BY source), ''))
-FROM document WHERE media_type = 'markdown' AND content_hash IS NOT NULL
+FROM document WHERE media_type = 'markdown' AND content_hash IS NOT NULL AND NOT starts_with(source, '.uploads/')
 
 -- name: notes
-SELECT source, disk_path FROM document WHERE media_type = 'markdown' AND content_hash IS NOT NULL AND excluded IS NULL
+-- What an embed may put in place: notes of the vault, never what somebody uploaded.
+SELECT source, disk_path FROM document
+WHERE media_type = 'markdown' AND content_hash IS NOT NULL AND excluded IS NULL AND NOT starts_with(source, '.uploads/')
