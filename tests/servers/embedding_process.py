@@ -1,4 +1,4 @@
-"""The local embedding server as a process of its own, which tests can kill: `python -m tests.servers.embedding_process`.
+"""The local embedding server as a process of its own, which tests can kill.
 
 It speaks OpenAI's API on a fixed port, so that a restarted one is found, and writes every text that it gave a vector
 (by hash, a line of JSON a request) to a file that outlives it.
@@ -64,7 +64,10 @@ class EmbeddingProcess:
             return
         options = ("--port", self.port, "--log", self.log, "--latency", self.latency, "--max-inputs", self.max_inputs)
         command = [sys.executable, "-m", __name__, *map(str, options)]
-        self._process = subprocess.Popen(command, cwd=REPOSITORY, stdin=subprocess.DEVNULL)
+        with self.log.with_suffix(".err").open("ab") as noise:  # clients that are killed are not its fault
+            self._process = subprocess.Popen(
+                command, cwd=REPOSITORY, stdin=subprocess.DEVNULL, stdout=noise, stderr=noise
+            )
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
             try:
