@@ -5,6 +5,7 @@ import dagster as dg
 from pipelines.assets.knowledge import knowledge
 from pipelines.assets.live_index import live_index
 from pipelines.assets.parsed_text import parsed_text
+from pipelines.resources.embedder import EmbedderResource
 from pipelines.resources.store import Store
 from pipelines.storage import documents, generations, reports
 
@@ -66,4 +67,26 @@ def consistent_index(store: dg.ResourceParam[Store]) -> dg.AssetCheckResult:
     )
 
 
-CHECKS = [no_quarantine, complete_coverage, consistent_index]
+@dg.asset_check(asset=live_index, description="Search reads the model that EMBEDDING_MODEL names.")
+def wanted_model(store: dg.ResourceParam[Store], embedder: EmbedderResource) -> dg.AssetCheckResult:
+    wanted = embedder.wanted(store.settings).spec
+    with store.database.connect() as connection:
+        active = generations.active_generation(connection)
+        known = reports.generation_report(connection)
+    serving = active.model if active is not None else "none"
+    records = [dg.TableRecord({name: row[name] for name in ("id", "model", "state", "missing")}) for row in known]
+    is_wanted = active is not None and active.fingerprint == wanted.fingerprint
+    other = "" if serving != wanted.name else " made under other options, such as a prefix or another revision,"
+    return dg.AssetCheckResult(
+        passed=is_wanted,
+        severity=dg.AssetCheckSeverity.WARN,
+        description=None if is_wanted else f"search reads {serving}{other} until {wanted.name} is built and promoted",
+        metadata={
+            "wanted": wanted.name,
+            "serving": serving,
+            **({"generations": dg.MetadataValue.table(records)} if records else {}),
+        },
+    )
+
+
+CHECKS = [no_quarantine, complete_coverage, consistent_index, wanted_model]

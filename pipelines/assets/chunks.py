@@ -63,6 +63,7 @@ def _replace(store: Store, connection: Connection, item: PendingChunks, work: Wo
         except DocumentError as error:
             documents.quarantine(connection, item.id, stage="chunks", key=chunked_from, reason=str(error))
             work.count(item.folder, failed=1)
+            work.tell(item.folder, item.source, passages=0, added=0, removed=0, failed=str(error))
             return
     changes = texts.replace_document(
         connection,
@@ -77,6 +78,7 @@ def _replace(store: Store, connection: Connection, item: PendingChunks, work: Wo
     documents.release(connection, item.id, "chunks")
     if document.excluded_reason is not None:
         generations.unpublish(connection, item.id)
+    work.tell(item.folder, item.source, passages=changes.total, added=changes.added, removed=changes.removed)
     work.count(
         item.folder,
         documents=1,

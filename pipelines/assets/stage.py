@@ -3,7 +3,7 @@
 import contextlib
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import dagster as dg
@@ -62,9 +62,15 @@ def stage(context: dg.AssetExecutionContext, store: Store, name: str, *, figures
         context.add_asset_metadata({**filled, **of_run})
     for folder in folders:
         own = work.by_folder.get(folder, Counter())
+        told = {"last changes": _table(work.told[folder])} if folder in work.told else {}
         context.add_asset_metadata(
-            {**{figure: own[figure] for figure in sorted({*figures, *own})}, **of_run}, partition_key=folder
+            {**{figure: own[figure] for figure in sorted({*figures, *own})}, **of_run, **told}, partition_key=folder
         )
+
+
+def _table(rows: Collection[Mapping[str, str | int]]) -> dg.TableMetadataValue:
+    columns = dict.fromkeys(name for row in rows for name in row)  # Dagster wants the same ones of every record
+    return dg.MetadataValue.table([dg.TableRecord({name: row.get(name, "") for name in columns}) for row in rows])
 
 
 @contextmanager
