@@ -6,7 +6,7 @@ import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from fastapi import Depends, FastAPI, Request, Response
+from fastapi import Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
@@ -20,6 +20,7 @@ from pipelines.assistant.conversations import Conversations
 from pipelines.errors import VaultlineError
 from pipelines.serving.api import PROBLEM_TYPE, PROBLEMS, create_router, problem_response
 from pipelines.serving.chat import create_chat_router, describe
+from pipelines.serving.generations import create_generations_router
 from pipelines.serving.guard import LARGEST_BODY, Guard, check_address
 from pipelines.serving.knowledge import Knowledge
 from pipelines.serving.mcp_server import create_mcp_server
@@ -89,6 +90,7 @@ def create_app(settings: Settings, *, host: str = "127.0.0.1") -> ASGIApp:
     app.include_router(create_sessions_router(knowledge, workers, conversations), responses=PROBLEMS)
     app.include_router(create_memories_router(knowledge, workers), responses=PROBLEMS)
     app.include_router(create_uploads_router(uploads), responses=PROBLEMS)
+    app.include_router(create_generations_router(knowledge, workers), responses=PROBLEMS)
     app.include_router(create_page_router())
     app.router.routes.extend(mcp_app.routes)
 
