@@ -13,6 +13,7 @@ import logging
 import os
 import random
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -69,6 +70,7 @@ def main() -> None:
     os.environ["DAGSTER_DISABLE_TELEMETRY"] = "1"
     warnings.simplefilter("ignore")
     logging.disable(logging.WARNING)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that nothing that it started is left behind
     folder = Path(tempfile.mkdtemp(prefix="vlc-"))  # short: a socket's path may have 107 bytes at most
     try:
         figures = measure(folder, kills=options.kills, seed=options.seed, every=options.every)
