@@ -63,7 +63,7 @@ def _replace(store: Store, connection: Connection, item: PendingChunks, work: Wo
         except DocumentError as error:
             documents.quarantine(connection, item.id, stage="chunks", key=chunked_from, reason=str(error))
             work.count(item.folder, failed=1)
-            work.tell(item.folder, item.source, passages=0, added=0, removed=0, failed=str(error))
+            work.tell(item.folder, item.source, passages=0, added=0, removed=0, problem=str(error))
             return
     changes = texts.replace_document(
         connection,

@@ -53,7 +53,7 @@ def parsed_text(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store
                     context.log.warning(f"{item.source}: {error}")
                     documents.quarantine(conn, item.id, stage="parsed_text", key=item.key, reason=str(error))
                     work.count(_folder(store, item), failed=1)
-                    work.tell(_folder(store, item), item.source, failed=str(error))
+                    work.tell(_folder(store, item), item.source, problem=str(error))
                 else:
                     with conn.transaction():
                         texts.put_parsed(
@@ -62,7 +62,7 @@ def parsed_text(context: dg.AssetExecutionContext, store: dg.ResourceParam[Store
                         documents.release_content(conn, item.content_hash, "parsed_text")
                     ocr_pages = sum(page.origin in ("ocr", "mixed") for page in document.pages)
                     work.count(_folder(store, item), parsed=1, ocr_pages=ocr_pages)
-                    work.tell(_folder(store, item), item.source, failed="", pages=len(document.pages))
+                    work.tell(_folder(store, item), item.source, problem="", pages=len(document.pages))
 
 
 class _Unread(DocumentError):
