@@ -9,6 +9,7 @@ from pipelines.settings import Settings
 from pipelines.storage import documents, generation_states, ledger, reports
 from pipelines.storage.database import Connection
 from pipelines.vault.folders import folder_label
+from pipelines.vault.roots import vault_root
 
 _SHOWN = 10
 
@@ -41,7 +42,7 @@ class Status:
         """The same for people."""
         counts = ", ".join(f"{count} {state}" for state, count in self.documents.items() if count) or "no documents"
         lines = [
-            f"vault       {self.vault or '(VAULT_PATH is not set)'}",
+            f"vault       {self.vault or '(neither VAULT_PATH nor VAULT_GIT_URL is set)'}",
             f"documents   {counts}; {self.chunks} chunks",
         ]
         for row in self.generations:
@@ -68,7 +69,7 @@ class Status:
 def read_status(settings: Settings) -> Status:
     """Ask the database. The vault itself is not looked at: `vaultline sync --dry-run` does that."""
     store = Store(settings)
-    recipe = store.recipe
+    recipe, root = store.recipe, vault_root(settings)
     with store.database.connect() as connection:
         pending = reports.pending_folders(
             connection, parsers=recipe.parsers, chunker=recipe.chunker, describer=recipe.describer
@@ -76,7 +77,7 @@ def read_status(settings: Settings) -> Status:
         states = reports.count_states(connection)
         runs = ledger.last_runs(connection, 1)
         return Status(
-            vault=str(settings.vault_path) if settings.vault_path else None,
+            vault=None if root is None else str(root),
             documents=states | {"pending": sum(pending.values())},
             chunks=reports.count_chunks(connection),
             folders=[
@@ -88,7 +89,7 @@ def read_status(settings: Settings) -> Status:
                 }
                 for row in reports.folder_report(connection)
             ],
-            generations=_generations(connection),
+            generations=generation_rows(connection),
             quarantine=[{**row, "since": row["since"].isoformat()} for row in documents.quarantined(connection)],
             warnings=reports.document_warnings(connection),
             last_run={
@@ -102,7 +103,7 @@ def read_status(settings: Settings) -> Status:
         )
 
 
-def _generations(connection: Connection) -> list[dict[str, Any]]:
+def generation_rows(connection: Connection) -> list[dict[str, Any]]:
     """Progress, spending and the gate's verdict of every generation, with the folders that a live one still lacks."""
     details = {row.id: row for row in generation_states.details(connection)}
     rows = []

@@ -3,7 +3,7 @@
 from pipelines.figures import Work
 from pipelines.parsing.links import resolve_links
 from pipelines.resources.store import Store
-from pipelines.storage import documents, texts, vectors
+from pipelines.storage import documents, generations, texts, vectors
 from pipelines.vault.folders import is_upload
 
 _DAY = 86_400.0
@@ -51,4 +51,7 @@ def tidy(store: Store, work: Work) -> None:
     with store.database.connect() as connection:
         gone = texts.purge(connection, parsers=store.recipe.parsers, tombstone_seconds=settings.tombstone_days * _DAY)
         work.count(None, purged=gone)
+        vectors.mark_orphans(connection)
+    with store.database.connect() as connection:  # the lock is held for the deletion only: writers wait for it
+        generations.take_switch_lock(connection)
         vectors.purge(connection, keep_seconds=settings.embedding_cache_days * _DAY)

@@ -2,7 +2,6 @@
 
 import re
 import unicodedata
-from pathlib import Path
 from urllib.parse import quote
 
 from rich.console import Console
@@ -11,6 +10,9 @@ from rich.text import Text
 
 from pipelines.retrieval.passage import Passage, SearchResult
 from pipelines.settings import Settings
+from pipelines.vault.folders import is_upload
+from pipelines.vault.roots import locate as locate_file
+from pipelines.vault.roots import vault_root
 
 WIDTH = 100
 LINES = 8
@@ -47,14 +49,18 @@ def locate(passage: Passage) -> str:
 
 
 def link(passage: Passage, settings: Settings) -> str | None:
-    """Where a click on a citation leads: the file, or the note in Obsidian; None without a vault to lead to."""
-    vault = settings.vault_path
-    if vault is None:
+    """Where a click on a citation leads: the file, or the note in Obsidian; None without a vault to lead to.
+
+    The vault may be the clone of VAULT_GIT_URL. Uploads lie beside it, where Obsidian does not see them.
+    """
+    path = locate_file(settings, passage.source)
+    if path is None:
         return None
-    if settings.search_links == "obsidian":
+    vault = vault_root(settings)
+    if settings.search_links == "obsidian" and vault is not None and not is_upload(passage.source):
         name = vault.resolve().name
         return f"obsidian://open?vault={quote(name, safe='')}&file={quote(passage.source, safe='')}"
-    return (vault.resolve() / Path(passage.source)).as_uri()
+    return path.absolute().as_uri()
 
 
 def highlighted(content: str, query: str) -> Text:

@@ -19,7 +19,7 @@ from pipelines.parsing.secrets import find_secrets
 from pipelines.retrieval.passage import SearchResult
 from pipelines.settings import Settings
 from pipelines.storage import unanswered as storage
-from pipelines.storage.database import Database
+from pipelines.storage.database import Connection, Database
 from pipelines.storage.unanswered import Unanswered
 
 FOLDER = "agent_learnings"
@@ -57,11 +57,7 @@ def export_drafts(database: Database, vault: Path, *, limit: int = 100) -> list[
 
     Raises VaultUnavailable if the vault, or `agent_learnings` in it, is not a folder that can be written to.
     """
-    if not vault.is_dir():
-        raise VaultUnavailable(f"the vault {vault} is not a folder: drafts go into its {FOLDER}/")
-    folder = vault / FOLDER
-    if folder.is_symlink():
-        raise VaultUnavailable(f"{folder} is a link: drafts are only written into a folder of the vault itself")
+    folder = _folder_of(vault)
     written = []
     exported = []
     try:
@@ -79,6 +75,22 @@ def export_drafts(database: Database, vault: Path, *, limit: int = 100) -> list[
             with database.connect() as connection:
                 storage.mark_exported(connection, exported)
     return written
+
+
+def export_draft(connection: Connection, vault: Path, item: Unanswered) -> Path | None:
+    """Write a FAQ draft for one question; None if there are 99 of that name already.
+
+    Raises VaultUnavailable as `export_drafts`.
+    """
+    folder = _folder_of(vault)
+    try:
+        folder.mkdir(exist_ok=True)
+        path = _write_new(folder, item)
+    except OSError as error:
+        raise VaultUnavailable(f"cannot write a draft into {folder}: {error.strerror}") from error
+    if path is not None:
+        storage.mark_exported(connection, [item.question])
+    return path
 
 
 def mask(text: str, names: Sequence[str]) -> str:
@@ -106,6 +118,15 @@ def draft(item: Unanswered) -> str:
         f"first_asked: {item.first_at.date().isoformat()}\nlast_asked: {item.last_at.date().isoformat()}\n"
         f"created: {today}\ntags: [faq, draft]\n---\n\n# {_one_line(item.asked)}\n\n{advice}\n"
     )
+
+
+def _folder_of(vault: Path) -> Path:
+    if not vault.is_dir():
+        raise VaultUnavailable(f"the vault {vault} is not a folder: drafts go into its {FOLDER}/")
+    folder = vault / FOLDER
+    if folder.is_symlink():
+        raise VaultUnavailable(f"{folder} is a link: drafts are only written into a folder of the vault itself")
+    return folder
 
 
 def _write_new(folder: Path, item: Unanswered) -> Path | None:

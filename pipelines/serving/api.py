@@ -10,6 +10,7 @@ from pipelines.serving.knowledge import Knowledge
 from pipelines.serving.models import (
     DocumentPage,
     DocumentText,
+    FaqDraft,
     HealthReport,
     ProblemBody,
     SearchAnswer,
@@ -121,6 +122,17 @@ def create_router(knowledge: Knowledge, workers: Workers) -> APIRouter:
     ) -> dict[str, object]:
         rows = await workers.run(lambda: knowledge.unanswered(offset=offset, limit=limit + 1))
         return {"questions": rows[:limit], "next_offset": offset + limit if len(rows) > limit else None}
+
+    @router.post(
+        "/unanswered/{question_id}/draft",
+        status_code=201,
+        response_model=FaqDraft,
+        responses={409: _PROBLEM | {"description": "Written already, or nowhere to write."}},
+        tags=["search"],
+        summary="Write a FAQ draft for an unanswered question into agent_learnings/ of the vault",
+    )
+    async def draft_answer(question_id: Annotated[str, Path(pattern="^[0-9a-f]{16}$")]) -> Any:
+        return {"path": await workers.run(lambda: knowledge.draft(question_id))}
 
     @router.get(
         "/health",

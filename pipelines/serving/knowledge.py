@@ -10,8 +10,10 @@ from pipelines.errors import DatabaseUnavailable, VaultlineError
 from pipelines.retrieval import unanswered
 from pipelines.retrieval.passage import SearchResult
 from pipelines.retrieval.searcher import Searcher
+from pipelines.serving.problems import Problem, Refused
 from pipelines.settings import Settings
 from pipelines.storage import reading
+from pipelines.storage import unanswered as questions
 from pipelines.storage.database import Connection, Database
 from pipelines.storage.migrations import migrate
 from pipelines.storage.reading import KeyPassage, ListedDocument, StoredText
@@ -108,6 +110,29 @@ class Knowledge:
     def unanswered(self, *, offset: int, limit: int) -> list[dict[str, object]]:
         """Questions without an answer, the most frequent first."""
         return self._read(lambda connection: reading.list_unanswered(connection, offset=offset, limit=limit))
+
+    def draft(self, question: str) -> str:
+        """Write a FAQ draft for an unanswered question, by its id; its path relative to the vault.
+
+        Raises Refused, VaultUnavailable.
+        """
+        vault = self.settings.vault_path
+        if vault is None:
+            raise Refused(Problem(409, "draft_refused", "this server has no vault of its own to write drafts into"))
+
+        def work(connection: Connection) -> str:
+            item = questions.find(connection, question)
+            if item is None:
+                raise Refused(Problem(404, "not_found", "there is no such unanswered question"))
+            if item.exported_at is not None:
+                said = f"a draft was written on {item.exported_at.date().isoformat()}"
+                raise Refused(Problem(409, "draft_refused", said))
+            path = unanswered.export_draft(connection, vault, item)
+            if path is None:
+                raise Refused(Problem(409, "draft_refused", "there are 99 drafts of that name: sort them first"))
+            return path.relative_to(vault).as_posix()
+
+        return self.transact(work)
 
     def index(self) -> dict[str, object] | None:
         """The state of the active generation, or None; see `reading.index_state`."""

@@ -93,11 +93,13 @@ class DocumentText(_Body):
 class UnansweredQuestion(_Body):
     """A question that found nothing good enough; contacts, secrets and anonymised names are masked."""
 
+    id: str = Field(description="For /api/unanswered/{id}/draft.")
     question: str
     locale: str
     times: int
     first_at: datetime
     last_at: datetime
+    drafted_at: datetime | None = Field(description="When a FAQ draft was written for it.")
 
 
 class UnansweredPage(_Body):
@@ -105,6 +107,12 @@ class UnansweredPage(_Body):
 
     questions: list[UnansweredQuestion]
     next_offset: int | None
+
+
+class FaqDraft(_Body):
+    """A new note in the vault, not published, for a person to finish."""
+
+    path: str = Field(description="Relative to the vault.")
 
 
 class ComponentHealth(_Body):

@@ -60,6 +60,12 @@ def folder_progress(connection: Connection, generation: int) -> list[dict[str, A
         return cursor.execute(query("generation_folders"), {"generation": generation}).fetchall()
 
 
+def vector_progress(connection: Connection, generation: int) -> list[dict[str, Any]]:
+    """Folder, its chunks, and how many of them have a vector of a generation's model."""
+    with connection.cursor(row_factory=dict_row) as cursor:
+        return cursor.execute(query("generation_vectors"), {"generation": generation}).fetchall()
+
+
 def backlog(connection: Connection, generation: int) -> dict[str, int]:
     """Documents that a generation still has to take in, by folder."""
     rows = connection.execute(query("backlog_folders"), {"generation": generation})

@@ -111,7 +111,10 @@ def key_passages(connection: Connection, source: str, *, limit: int) -> list[Key
 
 
 def list_unanswered(connection: Connection, *, offset: int = 0, limit: int) -> list[dict[str, Any]]:
-    """Questions that found nothing good enough, the most frequent first: question, locale, times, first_at, last_at."""
+    """Questions that found nothing good enough, the most frequent first.
+
+    Each has id, question, locale, times, first_at, last_at and drafted_at (None: no draft was written for it).
+    """
     with connection.cursor(row_factory=dict_row) as cursor:
         return cursor.execute(query("serving_unanswered"), {"offset": offset, "limit": limit}).fetchall()
 

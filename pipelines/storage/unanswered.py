@@ -50,6 +50,12 @@ def most_asked(connection: Connection, *, limit: int) -> list[Unanswered]:
         return cursor.execute(query("list_unanswered"), {"limit": limit}).fetchall()
 
 
+def find(connection: Connection, identity: str) -> Unanswered | None:
+    """A question by its id (see `reading.list_unanswered`), locked until the transaction ends."""
+    with connection.cursor(row_factory=class_row(Unanswered)) as cursor:
+        return cursor.execute(query("find_unanswered"), {"id": identity}).fetchone()
+
+
 def mark_exported(connection: Connection, questions: Sequence[str]) -> None:
     """Remember that drafts were written for these."""
     connection.execute(query("mark_exported"), {"questions": list(questions)})

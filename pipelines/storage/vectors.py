@@ -86,8 +86,16 @@ def put_embeddings(
         )
 
 
-def purge(connection: Connection, *, keep_seconds: float) -> int:
-    """Drop vectors that no chunk has needed for `keep_seconds`; returns how many went."""
+def mark_orphans(connection: Connection) -> None:
+    """Note since when vectors are not needed by any chunk, and that they are needed again."""
     connection.execute(query("mark_orphans"))
+
+
+def purge(connection: Connection, *, keep_seconds: float) -> int:
+    """Drop vectors that were marked longer ago than `keep_seconds`; returns how many went.
+
+    The caller's transaction holds the switch lock: a document that is being published must find the vectors that it
+    was found ready with.
+    """
     connection.execute(query("purge_refusals"))
     return connection.execute(query("purge_embeddings"), {"seconds": keep_seconds}).rowcount

@@ -47,7 +47,10 @@ FROM (SELECT v.fingerprint, v.text_hash,
 WHERE (e.fingerprint, e.text_hash) = (state.fingerprint, state.text_hash) AND (e.orphaned_at IS NULL) <> state.used
 
 -- name: purge_embeddings
-DELETE FROM embedding WHERE orphaned_at <= now() - make_interval(secs => %(seconds)s)
+-- Looked at again, row by row: a text may have come back since it was marked.
+DELETE FROM embedding e WHERE orphaned_at <= now() - make_interval(secs => %(seconds)s)
+  AND NOT (EXISTS (SELECT FROM chunk c WHERE c.text_hash = e.text_hash)
+           AND EXISTS (SELECT FROM generation g WHERE g.fingerprint = e.fingerprint AND g.state <> 'retired'))
 
 -- name: purge_refusals
 DELETE FROM refusal r WHERE NOT EXISTS (SELECT FROM chunk c WHERE c.text_hash = r.text_hash)

@@ -27,6 +27,16 @@ FROM document d LEFT JOIN publication p ON (p.generation_id, p.document_id) = (%
 WHERE d.described_from IS NOT NULL
 GROUP BY d.folder ORDER BY d.folder
 
+-- name: generation_vectors
+-- Chunks of each folder, and how many of them have a vector under a generation's model, or never will.
+SELECT d.folder, count(*) AS chunks,
+       count(*) FILTER (WHERE EXISTS (SELECT FROM embedding e WHERE (e.fingerprint, e.text_hash) = (g.fingerprint, c.text_hash))
+                           OR EXISTS (SELECT FROM refusal r WHERE (r.fingerprint, r.text_hash) = (g.fingerprint, c.text_hash)))
+           AS embedded
+FROM generation g CROSS JOIN chunk c JOIN document d ON d.id = c.document_id
+WHERE g.id = %(generation)s
+GROUP BY d.folder ORDER BY d.folder
+
 -- name: backlog_folders
 -- Folders with documents that a generation does not hold at their present revision though their chunks are made.
 SELECT d.folder, count(*) AS documents

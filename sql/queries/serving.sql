@@ -66,7 +66,9 @@ SELECT ordinal, section, content, line_start, line_end, page_start, page_end
 FROM chosen ORDER BY opening DESC, distance NULLS LAST, ordinal LIMIT %(limit)s
 
 -- name: serving_unanswered
-SELECT asked AS question, locale, times, first_at, last_at FROM unanswered
+-- The id stands for the folded question, which is the key and not for everybody's eyes.
+SELECT left(md5(question), 16) AS id, asked AS question, locale, times, first_at, last_at, exported_at AS drafted_at
+FROM unanswered
 ORDER BY times DESC, last_at DESC, question LIMIT %(limit)s OFFSET %(offset)s
 
 -- name: serving_index

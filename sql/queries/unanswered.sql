@@ -10,6 +10,10 @@ SET asked = excluded.asked, similarity = excluded.similarity, times = unanswered
 SELECT question, asked, locale, times, similarity, first_at, last_at, exported_at FROM unanswered
 ORDER BY times DESC, last_at DESC, question LIMIT %(limit)s
 
+-- name: find_unanswered
+SELECT question, asked, locale, times, similarity, first_at, last_at, exported_at FROM unanswered
+WHERE left(md5(question), 16) = %(id)s ORDER BY question LIMIT 1 FOR UPDATE
+
 -- name: mark_exported
 UPDATE unanswered SET exported_at = now() WHERE question = ANY(%(questions)s)
 

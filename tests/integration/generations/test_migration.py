@@ -183,6 +183,7 @@ def test_five_models_later_no_dead_vectors_remain(bench: Bench) -> None:
         bench.work(model, generation_soak_days=0.0)
     assert [bench.states()[model] for model in models] == ["retired"] * 4 + ["active"]
     with bench.database.connect() as connection:
+        vectors.mark_orphans(connection)
         assert vectors.purge(connection, keep_seconds=3600) == 0, "they stay for a while, in case the model comes back"
         connection.execute("UPDATE embedding SET orphaned_at = orphaned_at - interval '2 hours'")
         assert vectors.purge(connection, keep_seconds=3600) == 12
