@@ -53,6 +53,8 @@ def stage(context: dg.AssetExecutionContext, store: Store, name: str, *, figures
         with contextlib.suppress(DatabaseError), store.database.connect() as connection:
             run = context.run.run_id
             ledger.record(connection, run=run, stage=name, folders=folders, figures=noted, seconds=seconds)
+    told = ", ".join(f"{value} {figure}" for figure, value in sorted(filled.items()) if value) or "nothing to do"
+    context.log.info(f"{name}: {told} ({seconds} s)")
     of_run = {
         "run seconds": seconds,
         **_rate(filled, seconds),
@@ -62,9 +64,9 @@ def stage(context: dg.AssetExecutionContext, store: Store, name: str, *, figures
         context.add_asset_metadata({**filled, **of_run})
     for folder in folders:
         own = work.by_folder.get(folder, Counter())
-        told = {"last changes": _table(work.told[folder])} if folder in work.told else {}
+        named = {"last changes": _table(work.told[folder])} if folder in work.told else {}
         context.add_asset_metadata(
-            {**{figure: own[figure] for figure in sorted({*figures, *own})}, **of_run, **told}, partition_key=folder
+            {**{figure: own[figure] for figure in sorted({*figures, *own})}, **of_run, **named}, partition_key=folder
         )
 
 
