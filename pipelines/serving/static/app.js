@@ -119,6 +119,7 @@ function listen() {
 
 dress();
 listen();
+views.status = createStatus(part("view-status")); // its light is seen from everywhere
 onRoute(show);
 onRoute(follow);
 createSessions({ forget });

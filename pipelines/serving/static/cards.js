@@ -2,12 +2,12 @@
 import { h } from "./dom.js";
 import { number } from "./language.js";
 import { openPassage } from "./reader.js";
+import { snippet } from "./snippet.js";
 
-const OPENING = 260; // characters of a card's text
-
-/** A list item. `passage` is a source of an answer, or a result of search; `n` is its number in the answer. */
-export function card(passage, { n = null, cited = true } = {}) {
-  const text = opening(passage.text ?? passage.content);
+/** A list item. `passage` is a source of an answer, or a result of search; `n` is its number in the answer.
+    Words of `query` are marked. */
+export function card(passage, { n = null, cited = true, query = "" } = {}) {
+  const text = snippet(passage.text ?? passage.content, query);
   const folder = passage.source.split("/").slice(0, -1).join(" / ");
   const title = passage.title || name(passage.source);
   const button = h(
@@ -19,7 +19,7 @@ export function card(passage, { n = null, cited = true } = {}) {
       { class: "card-body" },
       h("span", { class: "card-title" }, title),
       h("span", { class: "card-place" }, folder && h("span", {}, folder), section(passage, title), place(passage)),
-      text && h("span", { class: "card-text" }, text),
+      h("span", { class: "card-text" }, ...text.map(({ text: piece, hit }) => (hit ? h("mark", {}, piece) : piece))),
     ),
   );
   if (n !== null) button.dataset.source = String(n);
@@ -41,17 +41,4 @@ export const name = (source) => source.split("/").at(-1).replace(/\.[a-z]{2,6}$/
 function section({ section: path }, title) {
   const last = path?.split(" > ").at(-1);
   return last && last !== title ? h("span", {}, last) : null;
-}
-
-// Marks of Markdown say little in three lines of text.
-function opening(text) {
-  const plain = text
-    .replace(/^#{1,6} .*$/gm, "")
-    .replace(/^```.*$/gm, "")
-    .replace(/^\s*\|?[\s|:-]{3,}$/gm, "")
-    .replace(/\[\[([^\]|]*\|)?([^\]]*)\]\]/g, "$2")
-    .replace(/[*`|]+/g, " ")
-    .replace(/\s+/g, " ")
-    .trim();
-  return plain.length > OPENING ? `${plain.slice(0, OPENING).replace(/\s\S*$/, "")}…` : plain;
 }

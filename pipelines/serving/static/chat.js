@@ -9,10 +9,11 @@ import { chooseDocuments } from "./scope.js";
 import { sessionsChanged } from "./sessions.js";
 
 const LONGEST = 4000; // characters of a question
-const NEAR = 140; // pixels from the end within which new text is followed
+const NEAR = 140; // pixels that count as the end
 
 const open = new Map(); // conversations by id: one that is left goes on
 let current = null;
+let followed = true; // until the reader scrolls
 
 const thread = h("div", { class: "thread" });
 const input = h("textarea", { id: "question", rows: "1", maxlength: String(LONGEST), placeholder: "ask_placeholder", label: "question" });
@@ -38,6 +39,9 @@ export function createChat(view) {
       composer.requestSubmit();
     }
   });
+  for (const event of ["wheel", "touchmove", "keydown"]) {
+    part("main").addEventListener(event, () => (followed = false), { passive: true });
+  }
   part("main").addEventListener("scroll", () => (latest.hidden = atEnd()), { passive: true });
   new ResizeObserver(() => follow()).observe(thread);
   config().then(({ assistant }) => {
@@ -50,7 +54,7 @@ export function createChat(view) {
 
 /** Show the conversation that the address names, or a new one. */
 function show({ argument: id, parameters }) {
-  if (!parameters.has("doc")) input.focus();
+  if (!parameters.has("doc")) focus();
   if (current && (current.id ?? "") === id && (id || !current.element.children.length)) return;
   const known = open.get(id);
   current = known ?? createConversation({ id: id || null, changed });
@@ -77,8 +81,8 @@ function submit(event) {
 
 function ask(question) {
   thread.querySelector(".welcome")?.remove();
+  followed = true;
   current.ask(question, { page: reading() });
-  toEnd();
 }
 
 function cancel() {
@@ -117,7 +121,7 @@ function update() {
 async function limit() {
   const chosen = await chooseDocuments(current);
   if (chosen !== undefined) update();
-  input.focus();
+  focus();
 }
 
 function grow() {
@@ -130,17 +134,24 @@ function atEnd() {
   return box.scrollHeight - box.scrollTop - box.clientHeight < NEAR;
 }
 
-let followed = true;
-part("main").addEventListener("scroll", () => (followed = atEnd()), { passive: true });
-
+// The end of what arrives, but no further than to have the question at the top: reading begins there.
 function follow() {
-  if (followed && current?.running) toEnd();
+  if (!followed || !current?.running) return;
+  const box = part("main");
+  const turn = current.element.lastElementChild;
+  const top = turn.getBoundingClientRect().top - box.getBoundingClientRect().top + box.scrollTop - 24;
+  box.scrollTop = Math.min(top, box.scrollHeight - box.clientHeight);
 }
 
 function toEnd(smooth = false) {
   const box = part("main");
   followed = true;
   box.scrollTo({ top: box.scrollHeight, behavior: smooth ? "smooth" : "auto" });
+}
+
+// On a touch screen the keyboard would cover half of the page.
+function focus() {
+  if (matchMedia("(hover: hover)").matches) input.focus();
 }
 
 /** What stands in an empty conversation: what this is, and notes to ask about. */

@@ -38,6 +38,14 @@ parser.inline.ruler.before("link", "citation", (state, silent) => {
   return true;
 });
 
+// - [x] done
+parser.core.ruler.before("inline", "tasks", (state) => {
+  for (const [index, token] of state.tokens.entries()) {
+    if (token.type !== "inline" || state.tokens[index - 2]?.type !== "list_item_open") continue;
+    token.content = token.content.replace(/^\[([ xX])\] /, (_, done) => (done === " " ? "☐ " : "☑ "));
+  }
+});
+
 const escape = parser.utils.escapeHtml;
 const { rules } = parser.renderer;
 rules.wikilink = (tokens, index) => {

@@ -16,7 +16,7 @@ async function read() {
     const { memories, enabled } = await get("/api/memories");
     list.replaceChildren(...memories.map(row));
     message.replaceChildren(
-      ...(enabled ? [] : [h("div", { class: "notice calm" }, h("p", { t: "memories_off" }))]),
+      ...(enabled ? [] : [h("div", { class: "notice" }, h("p", { t: "memories_off" }))]),
       ...(memories.length || !enabled ? [] : [empty("bookmark", "memories_none")]),
     );
   } catch (error) {

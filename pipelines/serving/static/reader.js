@@ -125,9 +125,31 @@ function markBlocks(article, first, last) {
   };
   const blocks = [...article.querySelectorAll("[data-lines]")].filter(touched);
   const inner = blocks.filter((block) => ![...block.querySelectorAll("[data-lines]")].some(touched));
-  const hits = inner.map((block) => block.closest(".code-box, tr") ?? block);
+  const hits = joined(inner.map((block) => block.closest(".code-box, tr") ?? block));
   for (const hit of hits) hit.classList.add("hit");
   bracket(hits[0], hits.at(-1));
+}
+
+// Neighbours in the text become one panel; items and rows stay in their list or table.
+function joined(blocks) {
+  const whole = blocks.map((block) => {
+    const list = block.closest("ul, ol, table");
+    return list && list.querySelectorAll("li, tr").length === blocks.filter((other) => list.contains(other)).length
+      ? (list.closest(".table-box") ?? list)
+      : block;
+  });
+  const panels = [];
+  for (const block of new Set(whole)) {
+    if (block.matches("li, tr")) panels.push(block);
+    else if (panels.at(-1)?.nextElementSibling === block && panels.at(-1).matches(".passage")) panels.at(-1).append(block);
+    else {
+      const panel = h("div", { class: "passage" });
+      block.replaceWith(panel);
+      panel.append(block);
+      panels.push(panel);
+    }
+  }
+  return panels;
 }
 
 /** Paragraphs of a text without marks, the passage in a <mark>. */

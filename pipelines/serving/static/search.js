@@ -81,13 +81,13 @@ async function run(parameters) {
   }
 }
 
-function shown({ answered, reason, results: passages, seconds }) {
+function shown({ query, answered, reason, results: passages, seconds }) {
   if (!answered) {
     return [h("div", { class: "notice calm" }, h("p", { t: "search_nothing" }), reason && h("p", { class: "soft", lang: "en" }, reason))];
   }
   return [
     h("p", { class: "quiet", t: "results_in", values: { n: passages.length, ms: Math.round(seconds * 1000) } }),
     reason && h("p", { class: "quiet", lang: "en" }, reason),
-    h("ol", { class: "cards list" }, ...passages.map((passage) => card(passage))),
+    h("ol", { class: "cards list" }, ...passages.map((passage) => card(passage, { query }))),
   ].filter(Boolean);
 }

@@ -89,14 +89,14 @@ export function createTurn(question, { retry }) {
     },
 
     /** The last word: what the answer was and what it cost. */
-    end({ complete, answered, cancelled, removed_citations: removed = 0, contact = null, usage = {} }) {
+    end({ complete, answered, cancelled, removed_citations: removed = 0, usage = {} }) {
       draw();
       shelve({ done: true });
       trace.querySelector(".spinner")?.remove();
       trace.hidden = !searched;
       if (cancelled) note("quietly", h("p", { t: "stopped" }));
       else if (!complete) note("bad", h("p", { t: "incomplete" }));
-      else if (!answered) note("calm", h("p", { t: contact ? "unanswered_contact" : "unanswered", values: { contact } }));
+      else if (!answered) note("quietly", h("a", { href: "#/questions", t: "unanswered" }));
       if (removed) note("quietly", h("p", { t: "removed_citations", values: { n: removed } }));
       foot.replaceChildren(
         text && iconButton("copy", "copy_answer", () => copy(text)),
