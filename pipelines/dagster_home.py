@@ -23,6 +23,9 @@ concurrency:
       - key: dagster/partition # one run a folder at a time
         value: {applyLimitPerUniqueValue: true}
         limit: 1
+      - key: dagster/asset_partition_range_start # what backfills of the UI carry
+        value: {applyLimitPerUniqueValue: true}
+        limit: 1
 run_queue:
   dequeue_interval_seconds: 1 # 5 by default, which every save would wait for
 sensors:
