@@ -33,6 +33,7 @@
        |- SessionNotFound
        |- SessionBusy                  a question of the session is still being answered
        |- SessionFull                  the session has all the messages it may have
+       |- LlmMisbehaved                no answer within its bounds, calls that are none
        |- LlmRefused                   wrong key, unknown model, a request it will never accept
        `- LlmUnavailable               (transient) unreachable, overloaded, cut off, too slow
 
@@ -189,6 +190,10 @@ class SessionFull(AssistantError):
 
 class LlmRefused(AssistantError):
     """The language model refused for a reason that waiting does not change."""
+
+
+class LlmMisbehaved(AssistantError):
+    """The language model came to no answer: too many steps or tokens, calls of tools that cannot be read."""
 
 
 class LlmUnavailable(AssistantError, Transient):

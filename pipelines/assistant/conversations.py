@@ -82,6 +82,7 @@ class Conversations:
         self._running: dict[UUID, Running] = {}
         self._after: set[asyncio.Task[None]] = set()
         self._llm: Llm | None = None
+        self._loading = asyncio.Lock()
 
     def __len__(self) -> int:
         return len(self._running)
@@ -94,7 +95,7 @@ class Conversations:
         Raises SessionNotFound, SessionBusy, SessionFull, DatabaseError, SettingsError.
         """
         settings = self._library.settings
-        self._load()
+        await self.load()
         turn, room = uuid4(), session or uuid4()
         title = " ".join(message.split())[:_TITLE] if session is None else None
         begun = await self._run(
@@ -136,11 +137,17 @@ class Conversations:
         if self._llm is not None:
             await self._llm.close()
 
-    def _load(self) -> None:
+    async def load(self) -> None:
+        """Have the language model's library loaded, which takes a second: here, or in the first question's time."""
         if self._llm is None and self._library.settings.llm_model is not None:
-            from pipelines.assistant.agent import Llm
+            async with self._loading:
+                if self._llm is None:
+                    self._llm = await self._run(self._make)
 
-            self._llm = Llm(self._library.settings)
+    def _make(self) -> "Llm":
+        from pipelines.assistant.agent import Llm
+
+        return Llm(self._library.settings)
 
     async def _answer(self, running: Running, asked: Asked) -> None:
         turn = turns.begin(asked, self._library, self._run, running.tell)

@@ -91,6 +91,8 @@ class Turn:
     messages: list[Any] | None = None
     unanswered: SearchResult | None = None
     lead: bool = False
+    calls: int = 0
+    referred: set[int] = field(default_factory=set)
 
     @property
     def settings(self) -> Settings:

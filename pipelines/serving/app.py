@@ -17,6 +17,7 @@ from starlette.types import ASGIApp
 
 import pipelines
 from pipelines.assistant.conversations import Conversations
+from pipelines.assistant.model import check_llm
 from pipelines.errors import VaultlineError
 from pipelines.serving.api import PROBLEM_TYPE, PROBLEMS, create_router, problem_response
 from pipelines.serving.chat import create_chat_router, describe
@@ -43,6 +44,7 @@ _CODES = {404: "not_found", 405: "method_not_allowed", 422: "invalid_parameter"}
 def create_app(settings: Settings, *, host: str = "127.0.0.1") -> ASGIApp:
     """Everything that is served at `host`, behind the guard. Raises SettingsError if `host` needs a token."""
     check_address(host, settings)
+    check_llm(settings)
     knowledge = Knowledge(settings)
     workers = Workers(limit=settings.serving_concurrency, seconds=settings.serving_timeout_seconds)
     # A place and a wait of their own: fifty people who ask at once are answered one after the other, not refused.
@@ -65,8 +67,10 @@ def create_app(settings: Settings, *, host: str = "127.0.0.1") -> ASGIApp:
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         async with mcp.session_manager.run():
             warming = asyncio.create_task(_warm_up(knowledge, workers, uploads))
+            loading = asyncio.create_task(_load(conversations))
             yield
             warming.cancel()
+            loading.cancel()
             await uploads.close()
             await conversations.close()
         workers.close()
@@ -108,6 +112,11 @@ async def _warm_up(knowledge: Knowledge, workers: Workers, uploads: Uploads) -> 
         await workers.run(knowledge.try_embedder)
     with contextlib.suppress(VaultlineError):
         await uploads.start()
+
+
+async def _load(conversations: Conversations) -> None:
+    with contextlib.suppress(VaultlineError):
+        await conversations.load()
 
 
 def _describe_problems(app: FastAPI) -> None:

@@ -91,7 +91,7 @@ def create_memories_router(knowledge: Knowledge, workers: Workers) -> APIRouter:
                 "contact": settings.assistant_contact,
                 "leads": settings.assistant_leads and settings.llm_model is not None,
             },
-            "uploads": getattr(settings, "uploads_path", None) is not None,
+            "uploads": settings.serving_uploads,
             "version": pipelines.__version__,
             "locale": "es" if settings.default_locale.lower().startswith("es") else "en",
         }

@@ -10,6 +10,7 @@ from pipelines.errors import (
     EmbeddingError,
     GenerationNotFound,
     InvalidQuery,
+    LlmMisbehaved,
     LlmRefused,
     LlmUnavailable,
     ModelChanged,
@@ -88,6 +89,8 @@ def problem_of(error: Exception) -> Problem:
         return Problem(409, "session_full", str(error))
     if isinstance(error, LlmUnavailable):
         return Problem(503, "llm_unavailable", "the language model does not answer at the moment: try again")
+    if isinstance(error, LlmMisbehaved):
+        return Problem(502, "llm_misbehaved", "the language model came to no answer within its bounds")
     if isinstance(error, LlmRefused):
         return Problem(502, "llm_refused", "the language model refused the request; the server's log says why")
     if isinstance(error, DraftRefused):

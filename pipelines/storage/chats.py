@@ -181,6 +181,22 @@ def end_turn(connection: Connection, turn: UUID, state: TurnState, *, ended: str
     return connection.execute(query("chat_end_turn"), parameters).rowcount == 1
 
 
+def add_usage(
+    connection: Connection, turn: UUID, *, input_tokens: int, output_tokens: int, cached_tokens: int, cost_usd: float
+) -> None:
+    """Add what was spent for a turn after its end."""
+    connection.execute(
+        query("chat_add_usage"),
+        {
+            "turn": turn,
+            "input_tokens": input_tokens,
+            "output_tokens": output_tokens,
+            "cached_tokens": cached_tokens,
+            "cost_usd": cost_usd,
+        },
+    )
+
+
 def ask_to_cancel(connection: Connection, session: UUID) -> bool:
     """Tell whichever process answers in a session to stop; False if none does."""
     return connection.execute(query("chat_ask_to_cancel"), {"session": session}).rowcount > 0

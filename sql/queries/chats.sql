@@ -53,6 +53,12 @@ UPDATE chat_turn SET state = %(state)s, answered = %(answered)s, problem = %(pro
        touched_at = now()
 WHERE id = %(turn)s AND state = 'running'
 
+-- name: chat_add_usage
+-- What was asked of the model after the turn had ended.
+UPDATE chat_turn SET input_tokens = input_tokens + %(input_tokens)s, output_tokens = output_tokens + %(output_tokens)s,
+       cached_tokens = cached_tokens + %(cached_tokens)s, cost_usd = nullif(coalesce(cost_usd, 0) + %(cost_usd)s, 0)
+WHERE id = %(turn)s
+
 -- name: chat_ask_to_cancel
 UPDATE chat_turn SET cancel_asked = true WHERE session_id = %(session)s AND state = 'running'
 

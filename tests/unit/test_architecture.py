@@ -36,6 +36,7 @@ MAY = {("chunking", "parsing.document")}
 HEAVY = frozenset(
     {"torch", "openvino", "pymupdf", "sentence_transformers", "transformers", "tokenizers", "rapidocr", "onnxruntime"}
     | {"cv2", "py3langid", "pandas", "voyageai", "detect_secrets", "playwright", "watchfiles"}
+    | {"pydantic_ai", "openai", "anthropic"}
 )
 DRIVERS = frozenset({"psycopg", "psycopg2", "psycopg_pool", "pgvector", "yoyo", "sqlalchemy"})
 
@@ -172,6 +173,7 @@ def _loaded(code: str, names: set[str]) -> set[str]:
 @pytest.mark.parametrize("module", ["pipelines.definitions", "pipelines.cli", "pipelines.sync"])
 def test_loading_the_front_doors_loads_nothing_heavy(module: str) -> None:
     heavy = {"torch", "openvino", "pymupdf", "sentence_transformers", "transformers", "rapidocr", "cv2", "onnxruntime"}
+    heavy |= {"pydantic_ai", "openai", "anthropic"}
     assert _loaded(f"import {module}", heavy) == set()
 
 
