@@ -1,10 +1,12 @@
 """Where Dagster keeps its records on this machine, for commands that run the assets without a Dagster deployment."""
 
+import contextlib
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipelines.errors import SettingsError
+from pipelines.errors import DatabaseError, DatabaseFull, SettingsError
 from pipelines.settings import Settings
 
 if TYPE_CHECKING:
@@ -58,3 +60,17 @@ def open_instance(settings: Settings) -> "dg.DagsterInstance":
 
     # Not by way of DAGSTER_HOME: set once, it would win over the home of every later call of this process.
     return dg.DagsterInstance.from_config(str(dagster_home(settings)))
+
+
+@contextlib.contextmanager
+def records_translated(settings: Settings) -> Iterator[None]:
+    """Turn errors of Dagster's own storage into ours. What our tables hold is not touched by them."""
+    try:
+        yield
+    except Exception as error:
+        if type(error).__module__.partition(".")[0] not in ("sqlalchemy", "sqlite3"):
+            raise
+        cause = str(getattr(error, "orig", error)).strip().splitlines()[0]
+        full = "disk" in cause.lower()  # SQLite says "database or disk is full", and "disk I/O error" for a new file
+        kind, hint = (DatabaseFull, "make room on the disk") if full else (DatabaseError, "try again")
+        raise kind(f"Dagster's records in {dagster_home(settings)} cannot be written ({cause}): {hint}") from error

@@ -29,8 +29,10 @@ def is_dead(run: dg.DagsterRun) -> bool:
     if host != socket.gethostname():
         return False
     try:
-        found: float = psutil.Process(int(process)).create_time()
-        return abs(found - float(started)) > _SAME_SECONDS
+        found = psutil.Process(int(process))
+        if found.status() == psutil.STATUS_ZOMBIE:  # killed, and whoever started it has not asked about it since
+            return True
+        return bool(abs(found.create_time() - float(started)) > _SAME_SECONDS)
     except (psutil.NoSuchProcess, ValueError):
         return True
     except psutil.AccessDenied:
@@ -38,12 +40,21 @@ def is_dead(run: dg.DagsterRun) -> bool:
 
 
 def bury(instance: dg.DagsterInstance, runs: Sequence[dg.DagsterRun]) -> list[dg.DagsterRun]:
-    """Report started runs whose process is gone as failed; returns the others."""
+    """Report runs whose process is gone as failed; returns the others.
+
+    Also those that had not started: a sync may be killed between writing its run down and starting it.
+    """
     alive = []
     for run in runs:
-        if run.status == dg.DagsterRunStatus.STARTED and is_dead(run):
+        if is_dead(run) and not _has_inherited(instance, run):
             with contextlib.suppress(dg.DagsterInvariantViolationError):
                 instance.report_run_failed(run, "the process of this run was killed; what it did is kept")
         else:
             alive.append(run)
     return alive
+
+
+def _has_inherited(instance: dg.DagsterInstance, run: dg.DagsterRun) -> bool:
+    """A run that repeats another gets its tags, the process of the other among them, until it has begun itself."""
+    parent = instance.get_run_by_id(run.parent_run_id) if run.parent_run_id else None
+    return parent is not None and parent.tags.get(TAG) == run.tags.get(TAG)

@@ -254,13 +254,14 @@ def _execute_job(
     store: Store, known: Sequence[str], name: str, folders: Sequence[str], ops: dict[str, Any]
 ) -> list[str]:
     from pipelines import partitions
-    from pipelines.dagster_home import open_instance
+    from pipelines.dagster_home import open_instance, records_translated
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Dagster's beta warnings, which are for us and not for the user
         from pipelines.definitions import build
 
     with contextlib.ExitStack() as stack:
+        stack.enter_context(records_translated(store.settings))
         instance = stack.enter_context(open_instance(store.settings))
         partitions.register(instance, sorted({*known, *folders}))
         with warnings.catch_warnings():

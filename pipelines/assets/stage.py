@@ -36,8 +36,9 @@ def stage(context: dg.AssetExecutionContext, store: Store, name: str, *, figures
     folders = list(context.partition_keys) if context.assets_def.partitions_def is not None else []
     if context.assets_def.partitions_def is not None and not folders:
         raise dg.Failure("the run's range of folders is empty: start it again from the folders that exist now")
-    if TAG not in context.run.tags:
-        context.instance.add_run_tags(context.run.run_id, this_process())
+    process = this_process()
+    if context.run.tags.get(TAG) != process[TAG]:  # none, or that of a run which this one repeats
+        context.instance.add_run_tags(context.run.run_id, process)
     work = Work(folders)
     started = time.monotonic()
     try:

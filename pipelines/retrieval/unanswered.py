@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from pipelines.errors import VaultUnavailable
+from pipelines.errors import DatabaseError, VaultUnavailable
 from pipelines.parsing.anonymize import anonymize_text, name_pattern
 from pipelines.parsing.contacts import find_contacts
 from pipelines.parsing.secrets import find_secrets
@@ -30,9 +30,10 @@ _UNSAFE = re.compile(r"[^\w\- ]+")
 
 
 def record(database: Database, result: SearchResult, settings: Settings) -> bool:
-    """Count an unanswered question; False if it was answered or the setting says not to keep any.
+    """Count an unanswered question; False if it was answered, the setting says not to keep any, or it cannot be kept.
 
-    Contacts, secrets and the names that the vault anonymises are masked first. Who asked is never known here.
+    An answer does not fail for it: a standby is read-only, a disk may be full. Contacts, secrets and the names that the
+    vault anonymises are masked first. Who asked is never known here.
     """
     if result.answered or not settings.record_unanswered:
         return False
@@ -41,8 +42,13 @@ def record(database: Database, result: SearchResult, settings: Settings) -> bool
     if not question:
         return False
     similarity = max((passage.similarity or 0.0 for passage in result.results), default=None)
-    with database.connect() as connection:
-        storage.record(connection, question=question, asked=asked, locale=result.locale or "", similarity=similarity)
+    try:
+        with database.connect() as connection:
+            storage.record(
+                connection, question=question, asked=asked, locale=result.locale or "", similarity=similarity
+            )
+    except DatabaseError:
+        return False
     return True
 
 
