@@ -83,6 +83,7 @@ class Settings(BaseSettings):
     embedding_dimensions: int | None = Field(default=None, ge=1, le=16_000)  # of hosted models that offer a choice
     embedding_max_tokens: int | None = Field(default=None, ge=16)  # a hosted model's window, where it is not known
     embedding_concurrency: int = Field(default=4, ge=1, le=64)  # requests in flight to a hosted provider
+    embedding_max_inputs: int | None = Field(default=None, ge=1)  # texts of one request, where the server takes few
     embedding_requests_per_minute: int | None = Field(default=None, ge=1)
     embedding_tokens_per_minute: int | None = Field(default=None, ge=1)
     embedding_timeout_seconds: float = Field(default=60.0, gt=0)  # of one request to a hosted provider

@@ -75,7 +75,7 @@ class HostedEmbedder:
         self._transport = transport
         self._settings = settings
         self._pace = Pace(requests=settings.embedding_requests_per_minute, tokens=settings.embedding_tokens_per_minute)
-        self._max_inputs = transport.max_inputs
+        self._max_inputs = min(transport.max_inputs, settings.embedding_max_inputs or transport.max_inputs)
         self._tokens_a_guess: float | None = None  # billed tokens for one estimated: the most that was seen
         self._answered = False
 
