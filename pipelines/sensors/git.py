@@ -11,7 +11,7 @@ import dagster as dg
 from pipelines.errors import RemoteUnreachable, VaultlineError, VaultUnavailable
 from pipelines.jobs import FETCH, INDEX
 from pipelines.resources.store import COMMIT_DONE, Store
-from pipelines.sensors.indexing import UNFINISHED, find_need, forget_emptied, reasons, requests, unfinished_runs
+from pipelines.sensors.indexing import UNFINISHED, find_need, keep_partitions, reasons, requests, unfinished_runs
 from pipelines.settings import Settings
 from pipelines.storage import documents
 from pipelines.storage.database import Connection
@@ -54,7 +54,7 @@ def _tick(context: dg.SensorEvaluationContext, store: Store) -> dg.SensorResult 
         assert update is not None
         with store.database.connect(autocommit=True) as connection:
             need = find_need(store, context.instance, connection, quiet=0.0, part="vault")  # only we write there
-            forget_emptied(context.instance, connection, need)
+            keep_partitions(context.instance, connection, need)
             if need.is_done:
                 note_done(connection, update.after)
     except RemoteUnreachable as error:

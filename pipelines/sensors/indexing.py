@@ -114,10 +114,14 @@ def requests(
     return made
 
 
-def forget_emptied(instance: dg.DagsterInstance, connection: Connection, need: Need) -> list[str]:
-    """Delete partitions of folders that hold nothing, neither in the vault nor in the tables, and have no run."""
-    kept = {*documents.folders(connection), *need.seen.folders.values(), *need.busy}
-    return forget(instance, sorted(kept))
+def keep_partitions(instance: dg.DagsterInstance, connection: Connection, need: Need) -> list[str]:
+    """Delete partitions of folders that hold nothing, neither in the vault nor in the tables, and have no run.
+
+    Adds those of the tables that Dagster does not know: its own database may have been lost. Returns the deleted ones.
+    """
+    known = documents.folders(connection)
+    register(instance, known)
+    return forget(instance, sorted({*known, *need.seen.folders.values(), *need.busy}))
 
 
 def unfinished_runs(instance: dg.DagsterInstance) -> list[dg.DagsterRun]:

@@ -9,7 +9,7 @@ from pipelines.errors import VaultlineError
 from pipelines.intake.look import Part
 from pipelines.jobs import INDEX
 from pipelines.resources.store import Store
-from pipelines.sensors.indexing import find_need, forget_emptied, reasons, requests
+from pipelines.sensors.indexing import find_need, keep_partitions, reasons, requests
 
 _INTERVAL = 2  # seconds: less than the 5 of the daemon's own loop, which would else leave out every other turn
 
@@ -29,7 +29,7 @@ def vault(context: dg.SensorEvaluationContext, store: dg.ResourceParam[Store]) -
             quiet = store.settings.vault_quiet_seconds
             need = find_need(store, context.instance, connection, quiet=quiet, changing_since=since, part=part)
             if part == "all":
-                forget_emptied(context.instance, connection, need)
+                keep_partitions(context.instance, connection, need)
     except VaultlineError as error:
         return dg.SkipReason(str(error))
     loud = "still being written" in need.waiting.values()
@@ -39,7 +39,7 @@ def vault(context: dg.SensorEvaluationContext, store: dg.ResourceParam[Store]) -
         return dg.SensorResult(run_requests=requests(context.instance, need.folders, tags), cursor=cursor)
     what = f"{len(need.seen.scan.files)} files"
     if part == "uploads":
-        what = f"{len(need.seen.scan.files)} uploads; the vault is a git remote's clone: the sensor `git` looks after it"
+        what = f"{len(need.seen.scan.files)} uploads; the vault is a clone: the sensor `git` looks after it"
     why = reasons(need.waiting) or f"nothing has changed in {what}"
     return dg.SensorResult(skip_reason=why, cursor=cursor)
 

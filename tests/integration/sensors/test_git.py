@@ -149,3 +149,100 @@ def test_sync_clones_by_itself_and_the_vault_sensor_keeps_out(vault: LivingVault
     with open_instance(settings) as instance:
         assert "the sensor `git` looks after it" in str(Daemon(settings, instance).tick().skip_message)
         assert Daemon(settings, instance, "git").settle() == [], "nothing is left for the sensor"
+
+
+def test_submodules_pointers_of_lfs_and_links_are_no_notes(
+    vault: LivingVault, cloned: Daemon, team: Team, tmp_path: Path
+) -> None:
+    """B34: the names are as on disk, a pointer says what it is, a submodule and a link out are skipped."""
+    other = tmp_path / "other"
+    team.git("init", "--quiet", str(other), cwd=tmp_path)
+    (other / "inside.md").write_text(note("Inside", "Of another repository."))
+    team.git("add", "--all", cwd=other)
+    team.git("commit", "--quiet", "--message", "Other", cwd=other)
+    team.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(other), "b/module")
+    pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:" + "a" * 64 + "\nsize 12345\n"
+    team.write("a/scan.pdf", pointer)
+    team.write("a/large.md", pointer)
+    (team.work / "a" / "out.md").symlink_to("/etc/hostname")
+    team.git("mv", "c/n0.md", "c/vieja nota — 日本語.md")
+    commit = team.push("Submodule, LFS, link")
+    (run,) = cloned.settle()
+    assert run.dagster_run.tags["vaultline/commit"] == commit
+    assert _done(vault) == commit
+    assert vault.sources() == ["a/n0.md", "b/n0.md", "c/vieja nota — 日本語.md"]
+    assert {source: "LFS pointer" in reason for source, reason in vault.quarantined().items()} == {
+        "a/large.md": True,
+        "a/scan.pdf": True,
+    }
+    assert vault.found("oid sha256") == []
+
+
+def test_a_push_that_changes_no_note_needs_no_run(vault: LivingVault, cloned: Daemon, team: Team) -> None:
+    """A rebase, an empty commit, a change of files that are no documents."""
+    team.git("commit", "--quiet", "--allow-empty", "--message", "Nothing")
+    team.write("Makefile", "all:\n")
+    commit = team.push("A file that is no note")
+    calls = vault.calls()
+    ran = cloned.settle()
+    assert _done(vault) == commit
+    assert vault.calls() == calls
+    assert len(ran) <= 1, "at most the one that dates documents by the new history"
+
+
+def test_the_first_push_is_awaited_and_a_shallow_remote_is_read(vault: LivingVault, team: Team, tmp_path: Path) -> None:
+    empty = tmp_path / "empty.git"
+    team.git("init", "--quiet", "--bare", "--initial-branch=main", str(empty), cwd=tmp_path)
+    settings = vault.with_settings(vault_path=None, vault_git_url=SecretStr(str(empty)))
+    with open_instance(settings) as instance:
+        daemon = Daemon(settings, instance, sensor="git")
+        (fetch,) = daemon.tick().run_requests
+        assert not daemon.run(fetch, raise_on_error=False).success
+        daemon.cursor = None
+        for number in range(3):
+            team.write("a/n0.md", note("Note", f"Version {number}."))
+            team.git("add", "--all")
+            team.git("commit", "--quiet", "--message", f"Version {number}")
+        team.git("push", "--quiet", "origin", "HEAD:main")
+        shallow = tmp_path / "shallow.git"
+        team.git("clone", "--quiet", "--bare", "--depth", "1", f"file://{team.bare}", str(shallow), cwd=tmp_path)
+        empty.rename(tmp_path / "aside.git")
+        shallow.rename(empty)
+        (fetch,) = daemon.tick().run_requests
+        assert daemon.run(fetch).success
+        daemon.settle()
+        assert vault.found("Version 2") == ["a/n0.md"]
+        assert _done(vault) == team.git("rev-parse", "HEAD")
+
+
+def test_a_work_tree_that_people_edit(vault: LivingVault, team: Team, tmp_path: Path) -> None:
+    """VAULT_PATH is somebody's shallow clone: saves count without a commit, commits date the notes."""
+    for folder in "ab":
+        team.write(f"{folder}/n0.md", note(f"Note {folder}", f"Text {folder}."))
+    team.push("First")
+    team.write("a/n1.md", note("More", "A second commit."))
+    team.push("Second")
+    work = tmp_path / "shallow"
+    team.git("clone", "--quiet", "--depth", "1", f"file://{team.bare}", str(work), cwd=tmp_path)
+    settings = vault.with_settings(vault_path=work, vault_quiet_seconds=0.05)
+    with open_instance(settings) as instance:
+        daemon = Daemon(settings, instance)
+        daemon.settle()
+        assert vault.sources() == ["a/n0.md", "a/n1.md", "b/n0.md"]
+        (work / "a" / "n0.md").write_text(note("Note a", "Not yet committed."))
+        daemon.settle()
+        assert vault.found("Not yet committed") == ["a/n0.md"]
+        calls = vault.calls()
+        team.git("add", "--all", cwd=work)
+        team.git("commit", "--quiet", "--message", "Committed", cwd=work)
+        daemon.settle()
+        head = team.git("rev-parse", "HEAD", cwd=work)
+        assert vault.rows("SELECT modified_from, commit_id FROM document WHERE source = 'a/n0.md'") == [("git", head)]
+        team.git("checkout", "--quiet", "-b", "other", "HEAD~1", cwd=work)
+        daemon.settle()
+        assert vault.found("Not yet committed") == []
+        team.git("checkout", "--quiet", "-", cwd=work)
+        daemon.settle()
+        assert vault.found("Not yet committed") == ["a/n0.md"]
+        assert vault.calls() == calls, "there and back costs nothing"
+        assert daemon.tick().run_requests == []

@@ -1,6 +1,8 @@
 """The vault sensor: what people do to files ends in the index, and nothing else starts runs."""
 
 import os
+import shutil
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -8,6 +10,7 @@ from pathlib import Path
 import dagster as dg
 import psutil
 
+from pipelines.dagster_home import open_instance
 from pipelines.partitions import range_tags
 from pipelines.run_process import TAG, this_process
 from pipelines.storage import server
@@ -15,6 +18,7 @@ from tests.integration.sensors.conftest import Daemon
 from tests.integration.sync.living_vault import LivingVault, backdate, note
 
 Converged = Callable[[LivingVault], None]
+EXAMPLE_PDF = Path(__file__).resolve().parents[3] / "examples/vault/runbooks/plan-de-continuidad.pdf"
 
 
 def _fill(vault: LivingVault, folders: str = "abc", notes: int = 3) -> None:
@@ -277,3 +281,128 @@ def test_the_cursor_stays_small(vault: LivingVault, daemon: Daemon) -> None:
     _fill(vault, "abcdefgh", notes=40)
     daemon.settle()
     assert len(daemon.cursor or "") < 100
+
+
+def test_a_file_that_is_filled_later_leaves_no_failure_behind(vault: LivingVault, daemon: Daemon) -> None:
+    """B31 (c, d): nothing, then half a PDF, then all of it; each was quiet for long enough to look complete."""
+    whole = EXAMPLE_PDF.read_bytes()
+    path = vault.path("a/plan.pdf")
+    for size in (0, len(whole) // 2, len(whole)):
+        vault.write("a/plan.pdf", whole[:size])
+        backdate([path], seconds=60)
+        daemon.settle()
+    assert vault.quarantined() == {}
+    (pages,) = vault.rows("SELECT max(page_end) FROM knowledge WHERE source = 'a/plan.pdf'")
+    clean = vault.write("a/other.pdf", whole)
+    backdate([clean])
+    daemon.settle()
+    assert vault.texts("a/plan.pdf") == vault.texts("a/other.pdf"), "no text of the half is missing"
+    assert pages[0] is not None
+
+
+def test_a_file_that_is_deleted_and_made_again_at_once_is_never_gone(vault: LivingVault, daemon: Daemon) -> None:
+    """B31 (b): a tick falls between the two halves of a save."""
+    _fill(vault, "a")
+    daemon.settle()
+    text = vault.path("a/n0.md").read_text()
+    vault.remove("a/n0.md")
+    again = threading.Timer(0.03, vault.write, ("a/n0.md", text.replace("Text", "Fresh text")))
+    again.start()
+    for request in daemon.tick().run_requests:
+        daemon.run(request)
+    again.join()
+    assert "a/n0.md" in vault.sources()
+    daemon.settle()
+    assert vault.found("Fresh text") == ["a/n0.md"]
+
+
+def test_what_goes_or_comes_between_a_tick_and_its_run(vault: LivingVault, daemon: Daemon) -> None:
+    """B29 (f), B31 (e)."""
+    _fill(vault, "a")
+    daemon.settle()
+    vault.write("a/brief.md", note("Brief", "Gone before it was read."))
+    vault.write("a/n0.md", note("Note", "Edited."))
+    (request,) = daemon.tick().run_requests
+    vault.remove("a/brief.md")
+    vault.write("b/late.md", note("Late", "Came while the tick ran."))
+    assert daemon.run(request).success
+    assert vault.quarantined() == {}
+    daemon.settle()
+    assert vault.sources() == ["a/n0.md", "a/n1.md", "a/n2.md", "b/late.md"]
+
+
+def test_clocks_decide_nothing(vault: LivingVault, daemon: Daemon) -> None:
+    """B29 (a, c): a restored file of long ago, and two edits of the same size within a second."""
+    _fill(vault, "a")
+    daemon.settle()
+    path = vault.write("a/restored.md", note("Restored", "Out of a backup."))
+    os.utime(path, (1_400_000_000, 1_400_000_000))
+    daemon.settle()
+    assert "a/restored.md" in vault.sources()
+    for word in ("first", "other"):
+        vault.write("a/n0.md", note("Note", f"The {word} edit."))
+        daemon.settle()
+    assert vault.found("edit") == ["a/n0.md"]
+    assert vault.found("The other edit") == ["a/n0.md"]
+
+
+def test_renames_by_case_alone(vault: LivingVault, daemon: Daemon, converged: Converged) -> None:
+    """B02 (c, d): a note and a folder get the same name in other letters."""
+    backdate([vault.write(f"Ideas/{name}.md", note(name, f"Text of {name}.")) for name in ("Nota", "Otra")])
+    daemon.settle()
+    calls = vault.calls()
+    vault.move("Ideas/Nota.md", "Ideas/nota.md")
+    daemon.settle()
+    assert vault.sources() == ["Ideas/Otra.md", "Ideas/nota.md"]
+    vault.path("Ideas").rename(vault.path("ideas"))
+    daemon.settle()
+    daemon.tick()
+    assert vault.sources() == ["ideas/Otra.md", "ideas/nota.md"]
+    assert daemon.partitions == {"ideas"}
+    assert vault.calls() == calls, "the same text is not embedded again"
+    converged(vault)
+
+
+def test_a_big_file_is_hashed_by_a_run_not_by_a_tick(vault: LivingVault, daemon: Daemon) -> None:
+    """B28 (d): a touched file over the limit starts a run, which finds it the same."""
+    _fill(vault, "a")
+    big = vault.write("b/big.md", "\n\n".join(f"Paragraph {n} of a long file." for n in range(6_000)))
+    backdate([big])
+    daemon.settle()
+    calls = vault.calls()
+    os.utime(big, (1_600_000_000, 1_600_000_000))
+    (run,) = daemon.settle()
+    assert run.dagster_run.tags["dagster/partition"] == "b"
+    assert vault.calls() == calls
+
+
+def test_vaultlines_own_files_start_nothing(vault: LivingVault, daemon: Daemon) -> None:
+    """B28 (c): somebody keeps VAULTLINE_HOME inside the vault."""
+    _fill(vault, "a")
+    inside = vault.path("cache")
+    shutil.copytree(daemon.settings.vaultline_home, inside)
+    settings = daemon.settings.model_copy(update={"vaultline_home": inside, "uploads_path": vault.root.parent / "up"})
+    with open_instance(settings) as instance:
+        own = Daemon(settings, instance)
+        own.settle()
+        vault.write("cache/noise.md", note("Noise", "Written by ourselves."))
+        assert own.tick().run_requests == []
+    assert vault.sources() == ["a/n0.md", "a/n1.md", "a/n2.md"]
+
+
+def test_a_restart_of_everything_does_nothing_again(
+    vault: LivingVault, daemon: Daemon, new_home: Callable[[], Path]
+) -> None:
+    """X06, and Dagster's own database is lost as well: only the UI's past goes with it."""
+    _fill(vault)
+    daemon.settle()
+    calls = vault.calls()
+    assert Daemon(daemon.settings, daemon.instance).settle() == []
+    settings = daemon.settings.model_copy(update={"vaultline_home": new_home()})
+    with open_instance(settings) as instance:
+        fresh = Daemon(settings, instance)
+        assert fresh.settle() == []
+        assert fresh.partitions == {"a", "b", "c"}, "they can be materialized in the UI again"
+        vault.write("b/n0.md", note("Note", "Edited after the loss."))
+        fresh.settle()
+    assert vault.calls() == calls + 1
