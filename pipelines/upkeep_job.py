@@ -4,6 +4,7 @@ import time
 
 import dagster as dg
 
+from pipelines.assistant import retention
 from pipelines.resources.store import Store
 from pipelines.storage import generations, maintenance
 
@@ -12,13 +13,15 @@ _BATCH = 500
 _ENDED = [dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED]
 
 
-@dg.op(out=dg.Out(dg.Nothing), description="Forget runs, of Dagster's and of the ledger, older than RECORD_DAYS.")
+@dg.op(out=dg.Out(dg.Nothing), description="Forget old runs, of Dagster's and of the ledger, and old conversations.")
 def purge_records(context: dg.OpExecutionContext, store: dg.ResourceParam[Store]) -> None:
     days = store.settings.record_days
     with store.database.connect() as connection:
         rows = maintenance.purge_ledger(connection, days=days)
     runs = delete_old_runs(context.instance, before=time.time() - days * _DAY)
     context.log.info(f"{runs} runs and {rows} rows of the ledger were older than {days} days")
+    gone = retention.forget(store.database, store.settings)
+    context.log.info(", ".join(f"{count} {name.replace('_', ' ')}" for name, count in gone.items()) + " were let go")
 
 
 @dg.op(

@@ -7,6 +7,7 @@ A tag becomes text. Code is left as it is. Text whose meaning the next character
 """
 
 import re
+import string
 from collections.abc import Callable
 
 LONGEST = 2_000
@@ -15,14 +16,17 @@ LONGEST = 2_000
 _MOST_IN_ONE = 20
 """Citations of one pair of brackets, as in `[1-9]`."""
 
-_NUMBERS = r"\s*\^?\s*c?\d{1,4}(?:\s*[,;–—-]\s*\^?c?\d{1,4})*\s*"
+_NUMBERS = r"[ \t]*\^?[ \t]*c?\d{1,4}(?:[ \t]*[,;–—-][ \t]*\^?c?\d{1,4})*[ \t]*"
 _CITATION = re.compile(rf"\[({_NUMBERS})\]|\\\[({_NUMBERS})\\?\]|【({_NUMBERS})(?:†[^】]{{0,200}})?】")
+_CITATION_BEGINS = re.compile(r"(?:\\\[|【)[ \t^c\d,;–—-]*(?:\\|†[^】]{0,200})?$")
 _ADDRESS = re.compile(r"(?:[a-z][a-z0-9+.-]{1,20}://|www\.)[^\s<>\"'`\]|]*", re.IGNORECASE)
 _ADDRESS_BEGINS = re.compile(r"(?<![a-z0-9])(?:[a-z][a-z0-9+.-]{1,20}:/{0,2}|w{1,3}\.?)$", re.IGNORECASE)
 _WORD = re.compile(r"[a-z][a-z0-9+.-]*", re.IGNORECASE)
 _FENCE = re.compile(r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?(`{3,}|~{3,})([^\n]*)\n?")
-_FENCE_BEGINS = re.compile(r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?[`~]*$")
+_FENCE_BEGINS = re.compile(r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)]?)[ \t]*)?[`~]*$")
+_DEFINITION_BEGINS = re.compile(r"[ ]{0,3}\[[^\]\n]{0,200}\]?$")
 _DEFINITION = re.compile(r"[ ]{0,3}\[([^\]\n]{1,200})\]:[^\n]*\n?")
+_PUNCTUATION = frozenset(string.punctuation)
 _SPECIAL = re.compile(r"[\[\\!`<【\n ]|(?<![A-Za-z0-9])[A-Za-z](?=[A-Za-z0-9+.-]{0,20}(?:://|\.|:|/|$))")
 
 
@@ -34,6 +38,7 @@ class Checker:
         self._known = known
         self._may_link = may_link
         self._quoting = quoting
+        self._before = ""
         self._kept = ""
         self._fence: str | None = None
         self._line_begins = True
@@ -57,7 +62,7 @@ class Checker:
 
     def _consume(self, *, last: bool) -> str:
         shown: list[str] = []
-        text, place = self._kept, 0
+        text, place = self._before + self._kept, len(self._before)  # what a word begins after decides what it is
         while place < len(text):
             step = self._step(text, place, last=last)
             if step is None:
@@ -66,7 +71,7 @@ class Checker:
             self._line_begins = text[after - 1] == "\n"
             place = after
             self._append(shown, part)
-        self._kept = text[place:]
+        self._before, self._kept = text[:place][-1:], text[place:]
         return "".join(shown)
 
     def _append(self, shown: list[str], part: str | None) -> None:
@@ -120,7 +125,7 @@ class Checker:
 
     def _line(self, text: str, place: int, *, last: bool) -> object:
         """The beginning of a line: a fence, or the definition of a link; NOTHING if it is neither."""
-        if not last and _FENCE_BEGINS.match(text, place):
+        if not last and (_FENCE_BEGINS.match(text, place) or _DEFINITION_BEGINS.match(text, place)):
             return None
         fence = _FENCE.match(text, place)
         if fence is not None and not (fence[1][0] == "`" and "`" in fence[2]):
@@ -152,31 +157,35 @@ class Checker:
 
     def _bracket(self, text: str, place: int, *, last: bool) -> tuple[str | None, int] | None:
         if text[place] == "\\" and text[place : place + 2] != "\\[":
-            return None if place + 1 == len(text) and not last else (text[place : place + 2], place + 2)
+            escaped = text[place + 1 : place + 2] in _PUNCTUATION  # a letter behind it may begin an address
+            end = min(place + 1 + escaped, len(text))
+            return None if place + 1 == len(text) and not last else (text[place:end], end)
         image = text[place] == "!"
         if image and text[place + 1 : place + 2] != "[":
             return None if place + 1 == len(text) and not last else ("!", place + 1)
         cited = _CITATION.match(text, place)
         if cited is not None:
             return self._cited(text, cited, last=last)
-        begin = place + image
-        end = _closing(text, begin, "[", "]") if text[begin] in "[" else text.find("】", begin)
-        if end < 0:
-            if not last and len(text) - place < (LONGEST if image else LONGEST // 4) and "\n\n" not in text[place:]:
+        if text[place] in "\\【":
+            if not last and _CITATION_BEGINS.match(text, place):
                 return None
-            return (text[place : begin + 1], begin + 1) if text[place] != "\\" else ("\\[", place + 2)
-        if text[begin] == "[" and end + 1 == len(text) and not last:
+            return ("【", place + 1) if text[place] == "【" else ("\\[", place + 2)
+        begin = place + image
+        end = _closing(text, begin, "[", "]")
+        if end < 0:
+            if not last and len(text) - place < LONGEST and "\n\n" not in text[place:]:
+                return None
+            return ("\\!", begin) if image else ("[", begin + 1)
+        if end + 1 == len(text) and not last:
             return None
-        if text[begin] == "[" and text[end + 1 : end + 2] == "(":
+        if text[end + 1 : end + 2] == "(":
             stop = _closing(text, end + 1, "(", ")")
-            if stop < 0:
-                if not last and len(text) - place < LONGEST:
-                    return None
-                return text[begin], begin + 1
-            return self._link(text[begin + 1 : end], text[end + 2 : stop], image=image), stop + 1
-        if text[place] == "\\":
-            return "\\[", place + 2
-        return text[place : begin + 1], begin + 1
+            if stop >= 0:
+                return self._link(text[begin + 1 : end], text[end + 2 : stop], image=image), stop + 1
+            if not last and len(text) - place < LONGEST:
+                return None
+            return ("\\!", begin) if image else ("[", begin + 1)
+        return ("!", begin) if image else ("[", begin + 1)
 
     def _cited(self, text: str, cited: re.Match[str], *, last: bool) -> tuple[str | None, int] | None:
         after = cited.end()
@@ -246,12 +255,14 @@ NOTHING = object()
 
 
 def _closing(text: str, begin: int, opening: str, closing: str) -> int:
-    """Where a bracket is closed, or -1. One that is escaped is no bracket."""
+    """Where a bracket is closed in its paragraph, or -1. One that is escaped is no bracket."""
     depth, place = 0, begin
     while place < len(text):
         char = text[place]
         if char == "\\":
             place += 1
+        elif text.startswith("\n\n", place):
+            return -1
         elif char == opening:
             depth += 1
         elif char == closing:
