@@ -50,7 +50,7 @@ class Progress:
     def _tell(self, figures: list[tuple[int, int | None]]) -> Iterator[Event]:
         for stage, (done, total) in zip(STAGES, figures, strict=False):
             before = self.told.get(stage)
-            # A stage that is under way when the next one begins is told to its end: nobody shows a bar that stays.
-            if before != (done, total) and (before is None or done >= before[0]):
+            # Never back: a look may see less than the one before, when a row is made anew.
+            if before is None or (before != (done, total) and (done, total is not None) >= (before[0], bool(before[1]))):
                 self.told[stage] = (done, total)
                 yield "progress", {"stage": stage, "done": done, "total": total}

@@ -226,6 +226,29 @@ def test_unanswered_questions_are_listed_masked(client: httpx.Client) -> None:
     assert "corp.example" not in json.dumps(questions)
 
 
+def test_generations_tell_how_far_they_are(client: httpx.Client) -> None:
+    [generation] = client.get("/api/generations").json()["generations"]
+    assert (generation["state"], generation["model"], generation["dimensions"]) == ("active", "fake/asymmetric-64", 64)
+    assert generation["chunks"] == generation["embedded"] > 60
+    assert (generation["pending"], generation["documents_pending"], generation["failed"]) == (0, 0, False)
+    folders = {item["folder"]: item for item in generation["folders"]}
+    assert {"runbooks", "hostile"} <= set(folders)
+    assert sum(item["chunks"] for item in folders.values()) == generation["chunks"]
+    assert all(item["chunks"] == item["embedded"] for item in folders.values())
+    assert generation["switched_at"] >= generation["created_at"]
+
+
+@pytest.mark.parametrize("state", ["indexed", "excluded", "quarantined", "pending"])
+def test_documents_of_one_state_with_the_reason(client: httpx.Client, state: str) -> None:
+    page = DocumentPage.model_validate(client.get("/api/documents", params={"state": state}).json())
+    assert {document.state for document in page.documents} <= {state}
+    told = state in ("excluded", "quarantined")
+    assert all(bool(document.reason) == told for document in page.documents)
+    assert bool(page.documents) == (state != "pending")
+    if state == "quarantined":
+        assert [document.source for document in page.documents] == ["broken.pdf"]
+
+
 def test_health_tells_of_every_part(client: httpx.Client) -> None:
     response = client.get("/api/health")
     report = HealthReport.model_validate(response.json())
@@ -240,22 +263,37 @@ def test_health_tells_of_every_part(client: httpx.Client) -> None:
 
 def test_openapi_is_in_order(client: httpx.Client) -> None:
     document = client.get("/api/openapi.json").json()
-    operations = {path: item["get"] for path, item in document["paths"].items()}
-    assert {path: operation["operationId"] for path, operation in operations.items()} == {
-        "/api/search": "search",
-        "/api/documents": "list_documents",
-        "/api/documents/{source}": "read_document",
-        "/api/unanswered": "list_unanswered",
-        "/api/health": "health_report",
+    operations = {
+        f"{method} {path}": operation for path, item in document["paths"].items() for method, operation in item.items()
     }
+    names = {where: operation["operationId"] for where, operation in operations.items()}
+    assert (
+        names
+        | {
+            "get /api/search": "search",
+            "get /api/documents": "list_documents",
+            "get /api/documents/{source}": "read_document",
+            "get /api/unanswered": "list_unanswered",
+            "post /api/unanswered/{question_id}/draft": "draft_answer",
+            "get /api/health": "health_report",
+            "get /api/generations": "list_generations",
+            "get /api/uploads": "list_uploads",
+            "post /api/uploads": "upload_file",
+            "get /api/uploads/{upload_id}/events": "upload_events",
+            "delete /api/uploads/{name}": "delete_upload",
+        }
+        == names
+    )
+    assert len(set(names.values())) == len(names)
     for operation in operations.values():
         assert operation["summary"]
         assert operation["tags"]
         for status, response in operation["responses"].items():
-            schemas = [content.get("schema") for content in response["content"].values()]
+            contents = response.get("content", {})
+            schemas = [content.get("schema") for kind, content in contents.items() if kind != "text/event-stream"]
             assert all(schemas), (operation["operationId"], status, response)
-            if status not in ("200",) and operation["operationId"] != "health_report":
-                assert list(response["content"]) == ["application/problem+json"]
+            if not status.startswith("2") and operation["operationId"] != "health_report":
+                assert list(contents) == ["application/problem+json"]
     assert "HTTPValidationError" not in document["components"]["schemas"]
 
 

@@ -3,6 +3,7 @@
 import http.client
 import json
 import os
+import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from itertools import pairwise
@@ -357,6 +358,28 @@ def test_ids_that_are_none(client: httpx.Client, upload_id: str) -> None:
 def test_other_sites_cannot_upload(client: httpx.Client) -> None:
     answer = client.post("/api/uploads", files={"file": ("a.md", "x")}, headers={"Origin": "https://evil.example"})
     assert answer.status_code == 403
+
+
+def test_a_draft_is_written_once_for_an_unanswered_question(client: httpx.Client, shelf: Library) -> None:
+    client.get("/api/search", params={"q": "when does the unicorn leave"})
+    [question] = client.get("/api/unanswered").json()["questions"]
+    assert question["drafted_at"] is None
+    answer = client.post(f"/api/unanswered/{question['id']}/draft")
+    assert answer.status_code == 201
+    path = shelf.root / answer.json()["path"]
+    assert path.parent == shelf.root / "agent_learnings"
+    assert "publish: false" in path.read_text()
+    assert "unicorn" in path.read_text()
+    [again] = client.get("/api/unanswered").json()["questions"]
+    assert again["drafted_at"]
+    refused = client.post(f"/api/unanswered/{question['id']}/draft")
+    assert (refused.status_code, refused.json()["code"]) == (409, "draft_refused")
+    assert client.post(f"/api/unanswered/{'0' * 16}/draft").status_code == 404
+    assert client.post("/api/unanswered/..%2f/draft").status_code in (404, 422)
+    evil = {"Origin": "https://evil.example"}
+    assert client.post(f"/api/unanswered/{question['id']}/draft", headers=evil).status_code == 403
+    assert [item.name for item in path.parent.iterdir()] == [path.name]
+    shutil.rmtree(path.parent)
 
 
 def test_search_answers_while_uploads_are_indexed(client: httpx.Client) -> None:

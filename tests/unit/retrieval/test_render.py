@@ -49,6 +49,13 @@ def test_obsidian_links_by_setting(tmp_path: Path) -> None:
     assert link(_passage(), Settings.load(_env_file=None, vault_path=None)) is None
 
 
+def test_links_lead_into_a_managed_clone_and_to_uploads(tmp_path: Path) -> None:
+    cloned = Settings.load(_env_file=None, vault_git_url="https://git.example/x.git", vaultline_home=tmp_path / "home")
+    assert link(_passage(), cloned) == f"{(tmp_path / 'home' / 'clone').as_uri()}/notas/A%C3%B1o%20nuevo.md"
+    settings = _settings(tmp_path / "vault", uploads_path=tmp_path / "inbox", search_links="obsidian")
+    assert link(_passage(source=".uploads/a b.pdf"), settings) == f"{tmp_path.as_uri()}/inbox/a%20b.pdf"
+
+
 def test_no_answer_says_why(tmp_path: Path) -> None:
     for terminal in (True, False):
         shown = render(_result(reason="nothing was found"), settings=_settings(tmp_path), terminal=terminal)

@@ -20,10 +20,17 @@ def asked(
     path: str = "/api/search",
     token: str | None = None,
     hosts: str = "",
+    method: str = "GET",
 ) -> tuple[int, dict[str, Any], dict[str, str]]:
     """Status, problem and headers of an answer to a request with these headers alone."""
     settings = Settings.load(_env_file=None, serving_token=token, serving_hosts=hosts)
-    guard = Guard(PlainTextResponse("inside"), host=host, settings=settings, open_paths=("/",))
+    guard = Guard(
+        PlainTextResponse("inside"),
+        host=host,
+        settings=settings,
+        open_paths=("/",),
+        larger={("POST", "/api/uploads"): 5_000_000},
+    )
     sent: list[Any] = []
 
     async def receive() -> dict[str, Any]:
@@ -33,7 +40,7 @@ def asked(
         sent.append(message)
 
     raw = [(name.lower().encode(), value.encode()) for name, value in headers]
-    scope = {"type": "http", "method": "GET", "path": path, "headers": raw, "query_string": b""}
+    scope = {"type": "http", "method": method, "path": path, "headers": raw, "query_string": b""}
     anyio.run(guard, scope, receive, send)
     body = sent[1]["body"]
     problem = {} if body == b"inside" else json.loads(body)
@@ -120,6 +127,16 @@ def test_with_the_token_everything_is_and_the_page_needs_none() -> None:
 @pytest.mark.parametrize("length", ["1000001", "-1", "x", "1" * 30])
 def test_a_huge_request_is_refused_before_it_is_read(length: str) -> None:
     assert asked(("Host", "localhost"), ("Content-Length", length))[0] == 413
+
+
+def test_only_uploads_may_be_larger() -> None:
+    large = (("Host", "localhost"), ("Content-Length", "5000000"))
+    assert asked(*large, method="POST", path="/api/uploads")[0] == 200
+    assert asked(*large, method="GET", path="/api/uploads")[0] == 413
+    assert asked(*large, method="POST", path="/api/uploads/x")[0] == 413
+    assert asked(*large, method="POST", path="/api/chat")[0] == 413
+    longer = (("Host", "localhost"), ("Content-Length", "5000001"))
+    assert asked(*longer, method="POST", path="/api/uploads")[0] == 413
 
 
 @pytest.mark.parametrize("headers", [(("Host", "localhost"),), (("Host", "evil.example"),)])
