@@ -4,11 +4,10 @@ import { keep } from "./choices.js";
 import { createDocuments } from "./documents.js";
 import { icon, part } from "./dom.js";
 import { language, mark, setLanguage, t, translate } from "./language.js";
-import { openNote } from "./library.js";
 import { createMemories } from "./memories.js";
 import { createQuestions } from "./questions.js";
 import { follow, leave } from "./reader.js";
-import { go, goWith, onRoute, startRouting } from "./router.js";
+import { go, onRoute, startRouting } from "./router.js";
 import { createSearch } from "./search.js";
 import { createSessions } from "./sessions.js";
 import { createStatus } from "./status.js";
@@ -103,13 +102,6 @@ function listen() {
       go("search");
       part("q")?.focus();
     }
-  });
-  document.addEventListener("click", async (event) => {
-    const link = event.target.closest('a[href^="#/note/"]');
-    if (!link || event.ctrlKey || event.metaKey) return;
-    event.preventDefault();
-    const found = await openNote(decodeURIComponent(link.getAttribute("href").slice("#/note/".length)));
-    if (found) goWith({ ...found, at: null });
   });
   document.querySelector(".skip").addEventListener("click", (event) => {
     event.preventDefault(); // the address is the place, not an anchor

@@ -41,8 +41,8 @@ export function createConversation({ id = null, changed }) {
         if (error.name !== "AbortError") turn.failed(error.message);
         return { complete: false, cancelled: error.name === "AbortError", answered: false };
       });
-      turn.end(last);
       controller = null;
+      turn.end(last);
       announce(last.complete ? t("answer_done") : t("answer_not_done"));
       changed(conversation);
     },

@@ -1,8 +1,5 @@
-// All documents by name, for links between notes and for choosing some.
+// All documents by name, for choosing some of them.
 import { address, get } from "./api.js";
-import { toast } from "./dom.js";
-import { t } from "./language.js";
-import { go } from "./router.js";
 
 const FRESH = 60_000; // milliseconds for which a list is good enough
 let read = null;
@@ -23,28 +20,6 @@ async function everything() {
   } while (after);
   return found;
 }
-
-/** Open what a link in a note names: a path, a file name, or a title; otherwise look for the words. */
-export async function openNote(named) {
-  const wanted = fold(named.split(/[#^]/)[0]);
-  try {
-    const documents = await allDocuments();
-    const found =
-      documents.find(({ source }) => [fold(source), stem(source)].includes(wanted)) ??
-      documents.find(({ source }) => stem(source).endsWith(`/${wanted}`) || fold(source).endsWith(`/${wanted}`)) ??
-      documents.find(({ title }) => fold(title) === wanted);
-    if (found) return { doc: found.source };
-  } catch (error) {
-    toast(error.message);
-    return null;
-  }
-  toast(t("no_such_note", { name: named }));
-  go("search", { parameters: { q: named } });
-  return null;
-}
-
-const fold = (text) => (text ?? "").normalize("NFC").toLowerCase().trim();
-const stem = (source) => fold(source).replace(/\.[a-z]{2,6}$/, "");
 
 /** Names of the folders that hold documents. */
 export async function folders() {

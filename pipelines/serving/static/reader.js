@@ -65,7 +65,7 @@ async function show(source, passage) {
     if (turn !== loading) return;
     title.textContent = text.title || source.split("/").at(-1);
     facts.append(when(text.modified_at), ...text.tags.slice(0, 6).map((tag) => h("span", { class: "tag" }, tag)));
-    fill(body, text, source);
+    fill(body, text);
     jump.hidden = !toPassage(body);
     announce(t(jump.hidden ? "document_open" : "document_open_at", { title: title.textContent }));
   } catch (error) {
@@ -92,10 +92,10 @@ async function load(source, passage) {
   return { ...text, range };
 }
 
-function fill(body, text, source) {
+function fill(body, text) {
   const article = h("article", { class: "prose", lang: text.locale || null });
   if (text.media_type === "markdown") {
-    article.append(render(text.content, { source }));
+    article.append(render(text.content));
     if (text.range) markBlocks(article, lineAt(text.content, text.range[0]), lineAt(text.content, text.range[1] - 1));
   } else {
     article.classList.add("plain");

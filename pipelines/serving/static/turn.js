@@ -38,6 +38,8 @@ export function createTurn(question, { retry }) {
     answer.replaceChildren(render(text, { citations: new Set(sources.keys()) }));
     for (const cite of answer.querySelectorAll(".cite")) {
       const source = sources.get(Number(cite.dataset.cite));
+      const before = cite.previousSibling;
+      if (before?.nodeType === Node.TEXT_NODE) before.data = before.data.replace(/ $/, "\u00a0"); // no lonely number
       mark(cite, "tLabel", "source_n", { n: cite.dataset.cite, title: source.title || source.source });
     }
   }

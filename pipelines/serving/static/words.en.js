@@ -90,7 +90,6 @@ export default {
   document_open_at: "{title} is open at the cited passage.",
   not_readable: "This document is not in the index. It may be new, left out, or in quarantine.",
   long_document: "The document goes on; its beginning is shown.",
-  no_such_note: "No document is called “{name}”.",
 
   state: "State",
   state_all: "All",

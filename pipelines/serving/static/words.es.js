@@ -90,7 +90,6 @@ export default {
   document_open_at: "Se ha abierto {title} en el pasaje citado.",
   not_readable: "Este documento no está en el índice. Puede ser nuevo, estar excluido o en cuarentena.",
   long_document: "El documento sigue; se muestra el principio.",
-  no_such_note: "Ningún documento se llama «{name}».",
 
   state: "Estado",
   state_all: "Todos",
