@@ -1,11 +1,12 @@
 """Retrieval quality of the real pipeline on a collection, by leg and language.
 
     python benchmarks/retrieval_quality.py VAULT GOLDEN.jsonl [--learn] [--json]
-    python benchmarks/retrieval_quality.py --xquad XQUAD.json [--language es] [--json]
+    python benchmarks/retrieval_quality.py --xquad XQUAD.json [--language es] [--half] [--learn] [--json]
 
 The first form indexes VAULT in an embedded server of its own and asks the golden set. The second makes a vault of an
-XQuAD file, one paragraph a note, and asks its questions; to learn about refusals each question is asked once more
-without its paragraph. `--learn` prints the calibration that the questions teach, and the figures with it.
+XQuAD file, one paragraph a note, and asks its questions; with `--half`, every second paragraph is left out, and its
+questions have no answer, though their article is there. `--learn` prints the calibration that the questions teach, and
+the figures with it.
 """
 
 import argparse
@@ -33,7 +34,7 @@ def main() -> None:
     home = Path(tempfile.mkdtemp(prefix="vl-"))
     try:
         if options.xquad is not None:
-            vault, golden = _xquad(options.xquad, home / "vault", options.language)
+            vault, golden = _xquad(options.xquad, home / "vault", options.language, half=options.half)
         else:
             vault, golden = options.vault, load_golden(options.golden)
         settings = Settings.load(_env_file=None, vault_path=vault, vaultline_home=home)
@@ -46,8 +47,6 @@ def main() -> None:
             with database.connect() as connection:
                 connection.execute("UPDATE generation SET calibration = %s", (Jsonb(learnt),))
             figures |= {"calibration": learnt, "learnt": evaluate(searcher, golden)}
-        if options.xquad is not None:
-            figures["false answers without the paragraph"] = _without_paragraph(searcher, golden)
         searcher.close()
         _show(figures, as_json=options.json)
     finally:
@@ -61,6 +60,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("golden", type=Path, nargs="?")
     parser.add_argument("--xquad", type=Path)
     parser.add_argument("--language", default="en")
+    parser.add_argument("--half", action="store_true")
     parser.add_argument("--learn", action="store_true")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
@@ -69,8 +69,8 @@ def _options() -> argparse.Namespace:
     return options
 
 
-def _xquad(path: Path, vault: Path, language: str) -> tuple[Path, GoldenSet]:
-    """A vault with one paragraph a note, and the questions."""
+def _xquad(path: Path, vault: Path, language: str, *, half: bool) -> tuple[Path, GoldenSet]:
+    """A vault with one paragraph a note, or with every second one, and the questions."""
     folder = vault / language
     folder.mkdir(parents=True)
     questions: list[GoldenQuestion] = []
@@ -79,32 +79,12 @@ def _xquad(path: Path, vault: Path, language: str) -> tuple[Path, GoldenSet]:
         for paragraph in article["paragraphs"]:
             number += 1
             source = f"{language}/{number:04d}.md"
-            (vault / source).write_text(paragraph["context"].lstrip("\ufeff") + "\n", encoding="utf-8")
-            questions.extend(
-                GoldenQuestion(len(questions) + 1, item["question"], language, (Relevant(source),))
-                for item in paragraph["qas"]
-            )
+            relevant = () if half and number % 2 else (Relevant(source),)
+            if relevant:
+                (vault / source).write_text(paragraph["context"].lstrip("\ufeff") + "\n", encoding="utf-8")
+            for item in paragraph["qas"]:
+                questions.append(GoldenQuestion(len(questions) + 1, item["question"], language, relevant))
     return vault, GoldenSet(path.name, tuple(questions))
-
-
-def _without_paragraph(searcher: Searcher, golden: GoldenSet) -> float:
-    """Share of questions that are still answered when the paragraph with the answer is not in the collection.
-
-    Its neighbours from the same article are: these are hard questions to refuse.
-    """
-    from pipelines.retrieval.calibration import ANSWERED_FROM, Calibration, evidence
-    from pipelines.retrieval.question import ask
-
-    answered = 0
-    chosen = golden.questions[::3]
-    for item in chosen:
-        found = searcher.consider(ask(item.question, most=4_000), everything=True)
-        pairs = zip(found.ranked, found.passages, strict=True)
-        left = [scored for scored, passage in pairs if passage.source != item.relevant[0].source]
-        trust = Calibration.of_generation(found.generation).of(found.gathered.language)
-        seen = evidence(left, embedded=True, worded=found.gathered.worded, unknown_codes=found.gathered.unknown_codes)
-        answered += trust.confidence(seen) >= ANSWERED_FROM
-    return round(answered / len(chosen), 4)
 
 
 def _show(figures: dict[str, Any], *, as_json: bool) -> None:

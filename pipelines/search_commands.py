@@ -62,11 +62,7 @@ def evaluate(file: Path, generation: int | None, calibrate: bool, as_json: bool)
         measured = evaluation.evaluate(searcher, file, generation=generation)
         recorded = history.record(database, measured)
     if as_json:
-        differences = [
-            {"figure": d.figure, "locale": d.locale, "mean": d.mean, "low": d.low, "high": d.high}
-            for d in recorded.differences
-        ]
-        _print({**measured.to_json(), "since_last": differences})
+        _print({**measured.to_json(), "since_last": [difference.to_json() for difference in recorded.differences]})
         return
     click.echo(measured.table().round(3).to_string())
     for item in measured.failures()[:20]:

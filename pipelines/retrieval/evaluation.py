@@ -1,5 +1,6 @@
 """How good the answers are: every question of a golden set, asked of each leg and of both together."""
 
+import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -100,7 +101,7 @@ class Evaluation:
             for leg in LEGS
         }
         intervals = {
-            name: [round(edge, 4) for edge in interval([o.figures[name] for o in self.of() if o.answerable])]
+            name: [_finite(edge) for edge in interval([o.figures[name] for o in self.of() if o.answerable])]
             for name in RANKING
             if any(outcome.answerable for outcome in self.of())
         }
@@ -137,6 +138,11 @@ class Difference:
     low: float
     high: float
     questions: int
+
+    def to_json(self) -> dict[str, Any]:
+        """One of `since_last` of `vaultline eval --json`; an interval that one question does not have is null."""
+        edges = {"low": _finite(self.low), "high": _finite(self.high)}
+        return {"figure": self.figure, "locale": self.locale, "mean": self.mean} | edges
 
 
 def evaluate(
@@ -226,6 +232,11 @@ def _outcome(item: GoldenQuestion, leg: str, result: SearchResult) -> Outcome:
 
 def _right(outcome: Outcome) -> float:
     return float(outcome.answered == outcome.answerable)
+
+
+def _finite(value: float) -> float | None:
+    """JSON and Postgres know no NaN."""
+    return round(value, 4) if math.isfinite(value) else None
 
 
 def _rounded(figures: dict[str, float]) -> dict[str, float]:

@@ -55,7 +55,10 @@ def fuse(
 
 
 def spread(ranked: Sequence[Scored], *, k: int, per_document: int) -> list[Scored]:
-    """The first `k`, at most `per_document` of one document while others are left; then the places are filled up."""
+    """The first `k`, at most `per_document` of one document while others are left; then the places are filled up.
+
+    What fills up stays behind, though its scores are higher: it would push other documents down again.
+    """
     held: Counter[int] = Counter()
     first: list[Scored] = []
     rest: list[Scored] = []
@@ -65,4 +68,4 @@ def spread(ranked: Sequence[Scored], *, k: int, per_document: int) -> list[Score
         held[document] += 1
     kept = first[:k]
     kept.extend(rest[: k - len(kept)])
-    return sorted(kept, key=lambda item: -item.score)
+    return kept

@@ -3,11 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from pipelines.retrieval import words
+from pipelines.retrieval.calibration import Calibration
 from pipelines.retrieval.language import guess_language
+from pipelines.retrieval.meaning import Meaning
 from pipelines.retrieval.question import Question
 from pipelines.settings import Settings
 from pipelines.storage import search as storage
@@ -30,34 +29,48 @@ class Gathered:
     coverages: Mapping[int, float]
     holding: Mapping[int, int]
     terms: tuple[Term, ...]
+    chunks: Mapping[str, float]
+    """Rows of each language of the index."""
+    possible: Mapping[str, float]
+    """The most that the question's words can weigh in a row of each language."""
     language: str | None
     worded: bool
     embedded: bool
 
     @property
+    def unheard(self) -> float:
+        """Share of the question's words that no passage in its language holds, 0 to 1."""
+        words = {term.lexeme: term for term in self._own if not (term.code or term.part)}
+        return sum(not term.held_by for term in words.values()) / len(words) if words else 0.0
+
+    @property
     def unknown_codes(self) -> int:
         """Codes and numbers of the question that no passage holds, at most 2: CRV-6001 where codes end at 4040."""
-        language = self.language
-        own = [term for term in self.terms if term.language == language] or list(self.terms)
-        missing = {term.lexeme for term in own if not term.held_by and any(map(str.isdigit, term.lexeme))}
+        missing = {term.lexeme for term in self._own if not term.held_by and any(map(str.isdigit, term.lexeme))}
         return min(2, len(missing))
+
+    @property
+    def _own(self) -> list[Term]:
+        return [term for term in self.terms if term.language == self.language] or list(self.terms)
 
 
 def gather(
     connection: Connection,
     generation: Generation,
     question: Question,
-    vector: NDArray[np.float32] | None,
+    meaning: Meaning | None,
+    calibration: Calibration,
     settings: Settings,
 ) -> Gathered:
     """Ask both legs, or the one that the question's mode and the embedder leave."""
     limit = max(settings.search_candidates, 2 * question.k)
-    nearest: dict[int, float] = {}
-    if vector is not None:
+    terms, chunks = storage.question_terms(connection, generation, question.text)
+    language = question.language or guess_language(question.text, terms, chunks.keys())
+    vector, nearest = None, dict[int, float]()
+    if meaning is not None:
+        vector = meaning.without_common(language, calibration.of(language).common)
         nearest = storage.vector_candidates(connection, generation, vector, filters=question.filters, limit=limit)
-    terms, languages = storage.question_terms(connection, generation, question.text)
-    language = question.language or guess_language(question.text, terms, languages)
-    terms = words.telling_terms(terms, language if language in languages else None)
+    terms = words.telling_terms(terms, language if language in chunks else None)
     if doubtful := words.mistyped(terms):
         meant = storage.similar_terms(connection, generation, doubtful, least=words.LIKENESS)
         terms = [meant.get((term.language, term.lexeme), term) for term in terms]
@@ -99,6 +112,8 @@ def gather(
         coverages=coverages,
         holding=holding,
         terms=tuple(terms),
+        chunks=chunks,
+        possible={name: total / (words.K1 + 1) for name, total in totals.items()},
         language=language,
         worded=bool(terms),
         embedded=vector is not None,

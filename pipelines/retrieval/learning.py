@@ -9,8 +9,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from pipelines.retrieval.calibration import ANY, Calibration, Trust, evidence
+from pipelines.retrieval.calibration import ANY, Calibration, Trust
 from pipelines.retrieval.evaluation import match
+from pipelines.retrieval.evidence import FIGURES, evidence
 from pipelines.retrieval.fusion import Scored, spread
 from pipelines.retrieval.golden import GoldenQuestion, GoldenSet, load_golden
 from pipelines.retrieval.metrics import ndcg
@@ -28,8 +29,9 @@ FEWEST_UNANSWERABLE = 5
 PULL = 0.05
 """How strongly a weight is held to its default: what moving it by 1 must gain in nDCG to be believed."""
 
-RIDGE = 0.02
-"""Regularisation of the logistic, towards the default's coefficients, per question."""
+RIDGE = 0.006
+"""Regularisation of the logistic, towards the default's coefficients, per question: the best of seven by tenfold
+cross-validation of the golden sets (docs/retrieval.md)."""
 
 
 class Considers(Protocol):
@@ -112,30 +114,22 @@ def _passages(case: Case) -> dict[int, Passage]:
 def _threshold(cases: Sequence[Case], trust: Trust, settings: Settings) -> Trust:
     rows, answers = [], []
     for case in cases:
-        seen = evidence(
-            _rank(case, trust, settings),
-            embedded=case.found.gathered.embedded,
-            worded=case.found.gathered.worded,
-            unknown_codes=case.found.gathered.unknown_codes,
-        )
-        if seen.similarity is not None and seen.coverage is not None:
-            rows.append((seen.similarity, seen.coverage, float(seen.unknown_codes)))
+        seen = evidence(_rank(case, trust, settings), case.found.gathered, worded=case.found.gathered.worded)
+        if seen is not None and len(seen) == len(FIGURES):
+            rows.append([seen[name] for name in FIGURES])
             answers.append(case.golden.answerable)
-    features, wanted = np.asarray(rows, dtype=float), np.asarray(answers)
+    features, wanted = np.asarray(rows, dtype=float), np.asarray(answers, dtype=bool)
     if wanted.all() or not wanted.any():
         return trust
-    prior = np.asarray([trust.bias, trust.similarity, trust.coverage, trust.unknown])
+    prior = np.asarray([trust.bias, *(trust.factors.get(name, 0.0) for name in FIGURES)])
     weights = fit_logistic(features, wanted, prior=prior)
     values = weights[0] + features @ weights[1:]
-    positive = features[wanted]
+    usual = np.median(features[wanted], axis=0)
     return replace(
         trust,
         bias=round(float(weights[0] - balanced_threshold(values, wanted)), 4),
-        similarity=round(float(weights[1]), 4),
-        coverage=round(float(weights[2]), 4),
-        unknown=round(float(weights[3]), 4),
-        usual_similarity=round(float(np.median(positive[:, 0])), 4),
-        usual_coverage=round(float(np.median(positive[:, 1])), 4),
+        factors={name: round(float(weight), 4) for name, weight in zip(FIGURES, weights[1:], strict=True)},
+        usual={name: round(float(value), 4) for name, value in zip(FIGURES, usual, strict=True)},
     )
 
 

@@ -1,6 +1,6 @@
 """Questions -> vectors, under the model of the generation that search reads."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from threading import Lock, Thread
 
 import numpy as np
@@ -10,6 +10,7 @@ from pipelines.embedding.canary import CANARY_TEXT
 from pipelines.embedding.factory import create_embedder_for
 from pipelines.embedding.protocol import Embedder, Role
 from pipelines.errors import ProviderUnavailable, VaultlineError
+from pipelines.retrieval.meaning import TYPICAL, Meaning
 from pipelines.settings import Settings
 from pipelines.storage.generations import Generation
 
@@ -32,15 +33,18 @@ class QueryEmbedder:
         self._loaded: dict[int, _Loaded] = {}  # the one used last at the end
         self._loading: dict[int, Thread] = {}
 
-    def embed(self, generation: Generation, text: str, *, wait: bool = True) -> NDArray[np.float32]:
-        """The question's vector, shape (dimensions,).
+    def embed(self, generation: Generation, text: str, *, common: Collection[str] = (), wait: bool = True) -> Meaning:
+        """The question's vector, and what questions in the languages `common` have in common.
 
         Raises EmbeddingError where the provider or the model's files fail; and ProviderUnavailable, unless `wait`,
         while the model is being loaded beside another one.
         """
         loaded = self._ready(generation, wait=wait)
         with loaded.lock:
-            return np.asarray(loaded.embedder.embed([text], role=Role.QUERY).vectors[0], dtype=np.float32)
+            means = {language: loaded.common(language) for language in common if language in TYPICAL}
+            return Meaning(
+                np.asarray(loaded.embedder.embed([text], role=Role.QUERY).vectors[0], dtype=np.float32), means
+            )
 
     def prepare(self, generation: Generation) -> None:
         """Load a generation's model in the background, unless it is loaded or being loaded."""
@@ -109,6 +113,14 @@ class _Loaded:
     def __init__(self, embedder: Embedder) -> None:
         self.embedder = embedder
         self.lock = Lock()
+        self._common: dict[str, NDArray[np.float32]] = {}
+
+    def common(self, language: str) -> NDArray[np.float32]:
+        """Mean vector of a language's typical questions, under the lock."""
+        if language not in self._common:
+            vectors = self.embedder.embed(list(TYPICAL[language]), role=Role.QUERY).vectors
+            self._common[language] = np.asarray(vectors, dtype=np.float32).mean(axis=0)
+        return self._common[language]
 
     def close(self) -> None:
         with self.lock:  # whoever is at it may finish

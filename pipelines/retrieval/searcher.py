@@ -5,17 +5,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 
-import numpy as np
-from numpy.typing import NDArray
-
 from pipelines.embedding.protocol import Embedder
 from pipelines.errors import EmbeddingError, GenerationNotFound, ModelChanged, NoActiveGeneration
 from pipelines.generations.identity import check_model
 from pipelines.parsing.document import Json
-from pipelines.retrieval.calibration import ANSWERED_FROM, Calibration, evidence
+from pipelines.retrieval.calibration import ANSWERED_FROM, Calibration
+from pipelines.retrieval.evidence import evidence
 from pipelines.retrieval.expand import expand
 from pipelines.retrieval.fusion import Scored, spread
 from pipelines.retrieval.gather import Gathered, gather
+from pipelines.retrieval.meaning import Meaning
 from pipelines.retrieval.passage import Passage, SearchResult
 from pipelines.retrieval.query_embedder import QueryEmbedder
 from pipelines.retrieval.question import Question, ask
@@ -125,13 +124,13 @@ class Searcher:
         """What both legs find and how it is ranked, in one transaction; `everything` makes all candidates passages."""
         asked = self._known if generation is None and self._known is not None else self._look_up(generation)
         while True:
-            vector, failure = self._embed(asked, question, wait=generation is not None)
+            meaning, failure = self._embed(asked, question, wait=generation is not None)
             with storage.reading(self._database) as connection:
                 present = _generation(connection, generation)
                 if generation is None and (coming := announced_generation(connection)) is not None:
                     self._embedder.prepare(coming)  # a switch is near: it should find the model loaded
                 if present.id == asked.id:
-                    found = self._find(connection, present, question, vector, everything=everything, alone=alone)
+                    found = self._find(connection, present, question, meaning, everything=everything, alone=alone)
                     break
             asked = present  # switched while the question was being embedded: its vector is of another space
         if generation is None:
@@ -151,13 +150,14 @@ class Searcher:
         with self._database.reader() as connection:
             check_model(connection, generation, embedder)
 
-    def _embed(
-        self, generation: Generation, question: Question, *, wait: bool
-    ) -> tuple[NDArray[np.float32] | None, str | None]:
+    def _embed(self, generation: Generation, question: Question, *, wait: bool) -> tuple[Meaning | None, str | None]:
         if question.mode == "text":
             return None, None
+        trusts = Calibration.of_generation(generation).languages
+        common = [language for language, trust in trusts.items() if trust.common]
+        wait = wait or question.mode == "vector"
         try:
-            return self._embedder.embed(generation, question.text, wait=wait or question.mode == "vector"), None
+            return self._embedder.embed(generation, question.text, common=common, wait=wait), None
         except (EmbeddingError, ModelChanged) as error:
             if question.mode == "vector":
                 raise
@@ -168,23 +168,17 @@ class Searcher:
         connection: Connection,
         generation: Generation,
         question: Question,
-        vector: NDArray[np.float32] | None,
+        meaning: Meaning | None,
         *,
         everything: bool,
         alone: bool,
     ) -> Found:
         settings = self.settings
-        gathered = gather(connection, generation, question, vector, settings)
-        trust = Calibration.of_generation(generation).of(gathered.language)
+        calibration = Calibration.of_generation(generation)
+        gathered = gather(connection, generation, question, meaning, calibration, settings)
+        trust = calibration.of(gathered.language)
         ranked = rank(gathered, question, trust, settings)
-        confidence = trust.confidence(
-            evidence(
-                ranked,
-                embedded=gathered.embedded,
-                worded=gathered.worded and question.mode != "vector",
-                unknown_codes=gathered.unknown_codes,
-            )
-        )
+        confidence = trust.confidence(evidence(ranked, gathered, worded=gathered.worded and question.mode != "vector"))
         order = ranked
         if self._reranker is not None and not everything:
             first = ranked[: settings.rerank_depth]
@@ -192,14 +186,20 @@ class Searcher:
             contents = [read[item.candidate.id].content for item in first]
             order = [*self._reranker.rerank(question.text, first, contents), *ranked[settings.rerank_depth :]]
         kept = order if everything else spread(order, k=question.k, per_document=settings.search_per_document)
-        rows = storage.passages(connection, generation, [item.candidate.id for item in kept])
-        passages = tuple(to_passage(rows[item.candidate.id], item) for item in kept)
+        ids = [item.candidate.id for item in kept]
+        rows = storage.passages(connection, generation, ids)
+        cosines = {item.candidate.id: item.candidate.similarity for item in kept}
+        if trust.common and meaning is not None and not everything:  # what is shown is the plain cosine
+            cosines |= storage.similarities(connection, generation, ids, meaning.vector)
+        passages = tuple(
+            to_passage(rows[number], item, cosines[number]) for number, item in zip(ids, kept, strict=True)
+        )
         if settings.search_expand and not everything and not alone:
             passages = expand(connection, generation, kept, passages, around=settings.search_expand)
         return Found(generation, passages, confidence, gathered, tuple(ranked))
 
 
-def to_passage(row: PassageRow, item: Scored) -> Passage:
+def to_passage(row: PassageRow, item: Scored, similarity: float | None) -> Passage:
     """A row as readers see it."""
     pages = None if row.page_start is None or row.page_end is None else (row.page_start, row.page_end)
     return Passage(
@@ -210,7 +210,7 @@ def to_passage(row: PassageRow, item: Scored) -> Passage:
         pages=pages,
         content=row.content,
         score=item.score,
-        similarity=item.candidate.similarity,
+        similarity=similarity,
         locale=row.locale,
         modified_at=row.modified_at,
         title=row.title,

@@ -170,8 +170,8 @@ def vector_candidates(
     return found
 
 
-def question_terms(connection: Connection, generation: Generation, text: str) -> tuple[list[Term], frozenset[str]]:
-    """A question's lexemes in each language of the generation, and which languages those are."""
+def question_terms(connection: Connection, generation: Generation, text: str) -> tuple[list[Term], dict[str, float]]:
+    """A question's lexemes in each language of the generation, and how many rows each of these languages has."""
     parameters = {"generation": generation.id, "question": text}
     with connection.cursor(row_factory=dict_row) as cursor:
         rows = cursor.execute(query("question_terms"), parameters).fetchall()
@@ -180,7 +180,7 @@ def question_terms(connection: Connection, generation: Generation, text: str) ->
         for row in rows
         if row["lexeme"] is not None
     ]
-    return terms, frozenset(row["language"] for row in rows)
+    return terms, {row["language"]: row["chunks"] for row in rows}
 
 
 def similar_terms(
@@ -274,6 +274,15 @@ def passages(connection: Connection, generation: Generation, ids: Sequence[int])
     with connection.cursor(row_factory=class_row(PassageRow)) as cursor:
         rows = cursor.execute(query("passages", table=generation.table), {"ids": list(ids)})
         return {row.id: row for row in rows}
+
+
+def similarities(
+    connection: Connection, generation: Generation, ids: Sequence[int], vector: NDArray[np.float32]
+) -> dict[int, float]:
+    """Cosine of each row to a vector, for those that have one."""
+    parameters = {"ids": list(ids), "question": vector_text(vector)}
+    rows = connection.execute(query("similarities", table=generation.table), parameters)
+    return {cast(int, row[0]): cast(float, row[1]) for row in rows}
 
 
 def neighbours(connection: Connection, generation: Generation, places: Sequence[tuple[int, int]]) -> list[PassageRow]:

@@ -147,6 +147,9 @@ SELECT id, document_id, source, ordinal, folder, title, section, content, contex
        page_end, modified_at
 FROM {table} WHERE id = ANY(%(ids)s)
 
+-- name: similarities
+SELECT id, 1 - (embedding <=> %(question)s::vector) FROM {table} WHERE id = ANY(%(ids)s) AND embedding IS NOT NULL
+
 -- name: neighbours
 SELECT k.id, k.document_id, k.source, k.ordinal, k.folder, k.title, k.section, k.content, k.context, k.locale, k.line_start,
        k.line_end, k.page_start, k.page_end, k.modified_at

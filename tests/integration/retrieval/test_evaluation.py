@@ -9,7 +9,7 @@ import pytest
 from psycopg.types.json import Jsonb
 
 from pipelines.retrieval import history
-from pipelines.retrieval.calibration import ANY, Calibration
+from pipelines.retrieval.calibration import ANY, VERSION, Calibration
 from pipelines.retrieval.evaluation import compare, evaluate, match
 from pipelines.retrieval.golden import Relevant
 from pipelines.retrieval.learning import calibrate
@@ -84,9 +84,21 @@ def test_evaluations_are_kept_and_compared_with_the_last(golden: Path, index: An
     assert history.last(index.database, "golden.jsonl", generation=999) is None
 
 
+def test_one_question_has_no_interval_and_is_kept_all_the_same(golden: Path, index: Any, searcher: Searcher) -> None:
+    """NaN is no JSON: neither Postgres nor the reader of `eval --json` takes it."""
+    one = golden.with_name("one.jsonl")
+    one.write_text(golden.read_text(encoding="utf-8").splitlines()[0], encoding="utf-8")
+    history.record(index.database, evaluate(searcher, one))
+    second = history.record(index.database, evaluate(searcher, one))
+    assert second.before is not None
+    printed = {**evaluate(searcher, one).to_json(), "since_last": [item.to_json() for item in second.differences]}
+    assert json.loads(json.dumps(printed, allow_nan=False))["intervals"]["ndcg@10"] == [None, None]
+    assert {(item["low"], item["mean"]) for item in printed["since_last"]} == {(None, 0.0)}
+
+
 def test_a_calibration_is_learnt_stored_and_used(golden: Path, index: Any, searcher: Searcher) -> None:
     learnt = calibrate(searcher, golden)
-    assert learnt["version"] == 1
+    assert learnt["version"] == VERSION
     assert learnt["questions"] == 32
     with index.database.connect() as connection:
         connection.execute("UPDATE generation SET calibration = %s", (Jsonb(learnt),))

@@ -52,6 +52,8 @@ def test_a_document_has_three_places_while_others_wait() -> None:
         {}, weight=1.0, language=None, holding={}, boosts=NONE,
     )  # fmt: skip
     assert _order(spread(ranked, k=4, per_document=3)) == [1, 2, 3, 9]
-    assert _order(spread(ranked, k=6, per_document=3)) == [1, 2, 3, 4, 5, 9]
+    assert _order(spread(ranked, k=6, per_document=3)) == [1, 2, 3, 9, 4, 5], (
+        "what fills up comes last: the long document does not push the other one down"
+    )
     assert _order(spread(ranked, k=2, per_document=3)) == [1, 2]
     assert spread([], k=5, per_document=3) == []
