@@ -51,6 +51,8 @@ class Progress:
         for stage, (done, total) in zip(STAGES, figures, strict=False):
             before = self.told.get(stage)
             # Never back: a look may see less than the one before, when a row is made anew.
-            if before is None or (before != (done, total) and (done, total is not None) >= (before[0], bool(before[1]))):
+            if before is None or (
+                before != (done, total) and (done, total is not None) >= (before[0], bool(before[1]))
+            ):
                 self.told[stage] = (done, total)
                 yield "progress", {"stage": stage, "done": done, "total": total}
