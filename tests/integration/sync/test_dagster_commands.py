@@ -82,7 +82,7 @@ def _checks(vault: LivingVault) -> dict[str, dg.AssetCheckEvaluation]:
 
 def test_checks_pass_on_a_healthy_index(synced: LivingVault) -> None:
     found = _checks(synced)
-    assert {"no_quarantine", "complete_coverage", "consistent_index"} <= set(found)
+    assert {"no_quarantine", "complete_coverage", "consistent_index", "wanted_model"} <= set(found)
     assert all(evaluation.passed for evaluation in found.values()), found
 
 
@@ -123,6 +123,53 @@ def test_every_materialization_tells_its_figures_and_no_text(synced: LivingVault
             assert "run seconds" in metadata, asset
             assert all("Text 1 in" not in str(value.value) for value in metadata.values()), asset
         assert set(instance.get_materialized_partitions(dg.AssetKey("chunks"))) == {"a", "b", "c%2C%20d"}
+
+
+def _metadata(vault: LivingVault, asset: str, folder: str) -> dict[str, dg.MetadataValue]:  # type: ignore[type-arg]
+    """What the UI shows of the latest materialization of a folder."""
+    with open_instance(vault.settings) as instance:
+        wanted = dg.AssetRecordsFilter(asset_key=dg.AssetKey(asset), asset_partitions=[folder])
+        (record,) = instance.fetch_materializations(wanted, limit=1).records
+    materialization = record.asset_materialization
+    assert materialization is not None
+    return dict(materialization.metadata)
+
+
+def _rows(value: object) -> list[dict[str, object]]:
+    assert isinstance(value, dg.TableMetadataValue)
+    return [dict(record.data) for record in value.records]
+
+
+def test_materializations_name_the_last_documents_and_give_figures_to_plot(synced: LivingVault) -> None:
+    synced.write("a/n0.md", note("Edited", "Edited in a."))
+    synced.move("a/n1.md", "a/moved.md")
+    synced.remove("a/n2.md")
+    synced.write("a/bad.pdf", b"no PDF")
+    for number in range(20):
+        synced.write(f"b/many{number:02d}.md", note("Many", f"Number {number}."))
+    synced.sync()
+    changes = {row["source"]: row["change"] for row in _rows(_metadata(synced, "raw_files", "a")["last changes"])}
+    assert changes == {"a/n0.md": "changed", "a/moved.md": "moved", "a/bad.pdf": "added", "a/n2.md": "deleted"}
+    assert len(_rows(_metadata(synced, "raw_files", "b")["last changes"])) == 10, "the record of a run stays small"
+    problems = {row["source"]: row["problem"] for row in _rows(_metadata(synced, "parsed_text", "a")["last changes"])}
+    assert "not a PDF" in str(problems["a/bad.pdf"])
+    assert problems["a/n0.md"] == ""
+    (edited,) = [r for r in _rows(_metadata(synced, "chunks", "a")["last changes"]) if r["source"] == "a/n0.md"]
+    assert edited["passages"] == 1
+    for asset in ("raw_files", "parsed_text", "chunks", "embeddings", "knowledge"):
+        metadata = _metadata(synced, asset, "a")
+        numbers = [v for v in metadata.values() if isinstance(v, dg.IntMetadataValue | dg.FloatMetadataValue)]
+        assert len(numbers) >= 3, asset
+        assert "Edited in a" not in str(metadata), "names, but no text"
+
+
+def test_a_check_says_that_search_reads_another_model_than_the_wanted_one(synced: LivingVault) -> None:
+    assert _checks(synced)["wanted_model"].passed
+    later = LivingVault(synced.with_settings(embedding_model="fake/other-32"), synced.database)
+    told = _checks(later)["wanted_model"]
+    assert not told.passed
+    assert told.severity == dg.AssetCheckSeverity.WARN, "search works on"
+    assert told.description == "search reads fake/test-64 until fake/other-32 is built and promoted"
 
 
 def test_an_empty_range_is_a_failure_not_a_success(synced: LivingVault) -> None:
