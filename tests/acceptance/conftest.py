@@ -1,5 +1,6 @@
 """Whole programs as a person runs them: subprocesses with their own home, and a real browser."""
 
+import contextlib
 import os
 import shutil
 import signal
@@ -48,6 +49,11 @@ def vault(tmp_path: Path) -> Path:
 @pytest.fixture
 def environment(home: Path, vault: Path) -> dict[str, str]:
     """What a user's shell has set: a vault and a home."""
+    return shell(home, vault)
+
+
+def shell(home: Path, vault: Path) -> dict[str, str]:
+    """The environment of a shell that names a vault and a home."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith(("DAGSTER", "PYTEST"))}
     return environment | {
         "VAULTLINE_HOME": str(home),
@@ -60,10 +66,17 @@ def environment(home: Path, vault: Path) -> dict[str, str]:
 @pytest.fixture
 def start(environment: dict[str, str], tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
     """Start a program in its own process group; at the end the group is stopped by its id."""
+    with starting(environment, tmp_path) as run:
+        yield run
+
+
+@contextlib.contextmanager
+def starting(environment: dict[str, str], logs: Path) -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
+    """Start programs whose output goes to a folder; they are stopped when the block ends."""
     started: list[subprocess.Popen[bytes]] = []
 
     def run(*command: str, cwd: Path = REPOSITORY) -> subprocess.Popen[bytes]:
-        log = (tmp_path / f"{len(started)}-{Path(command[0]).name}.log").open("wb")
+        log = (logs / f"{len(started)}-{Path(command[0]).name}.log").open("wb")
         process = subprocess.Popen(
             command, env=environment, cwd=cwd, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
         )
@@ -71,16 +84,18 @@ def start(environment: dict[str, str], tmp_path: Path) -> Iterator[Callable[...,
         started.append(process)
         return process
 
-    yield run
-    for process in started:
-        for stop in (signal.SIGTERM, signal.SIGKILL):
-            try:
-                os.killpg(process.pid, stop)
-                process.wait(timeout=20)
-            except ProcessLookupError:
-                break
-            except subprocess.TimeoutExpired:
-                continue
+    try:
+        yield run
+    finally:
+        for process in started:
+            for stop in (signal.SIGTERM, signal.SIGKILL):
+                try:
+                    os.killpg(process.pid, stop)
+                    process.wait(timeout=20)
+                except ProcessLookupError:
+                    break
+                except subprocess.TimeoutExpired:
+                    continue
 
 
 @pytest.fixture
