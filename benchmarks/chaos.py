@@ -1,6 +1,6 @@
 """Kill -9 what works on a vault that changes all the time, and compare with a clean build again and again.
 
-    python -m benchmarks.chaos [--kills 200] [--seed N] [--every 5] [--json FILE]
+    python -m benchmarks.chaos [--kills 200] [--seed N] [--every 10] [--json FILE]
 
 What is killed: `vaultline sync`, the process of a run that Dagster's daemon started, the database server or one of its
 processes, the embedding provider. The state is never reset: what one kill broke would show in every later comparison.
@@ -19,13 +19,22 @@ import tempfile
 import time
 import warnings
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.acceptance.chaos import VICTIMS, Chaos
+from tests.acceptance.chaos import Chaos
 
-_WEIGHTS = (8, 3, 3, 3, 3)
-"""Of the victims, in their order: a sync is what is interrupted most in life, and the quickest to kill."""
+_BLOCK = ("sync",) * 5 + ("postgres", "backend") * 2 + ("provider",) * 2
+"""Kills of one block without the daemon: a sync is what is interrupted most in life, and the quickest to kill."""
+
+_BLOCK_WITH_DAEMON = ("run",) * 4 + ("sync",) * 2 + ("postgres", "backend", "provider")
+"""And with it: then its runs, its sensors and a sync meet."""
+
+
+def say(line: str) -> None:
+    """Where it is, for who waits."""
+    print(line, file=sys.stderr, flush=True)
 
 
 def measure(folder: Path, *, kills: int, seed: int, every: int) -> dict[str, Any]:
@@ -33,17 +42,26 @@ def measure(folder: Path, *, kills: int, seed: int, every: int) -> dict[str, Any
     chance = random.Random(seed)
     started = time.monotonic()
     comparisons = 0
-    with Chaos(folder, seed, daemon=True).running() as chaos:
+    with Chaos(folder, seed).running() as chaos:
+
+        def block(victims: Sequence[str]) -> None:
+            nonlocal comparisons
+            for victim in chance.sample(victims, len(victims)):
+                if len(chaos.kills) == kills or (done := chaos.kill(victim)) is None:
+                    continue
+                number = len(chaos.kills)
+                print(
+                    f"{number:4} {done.victim:<9} {done.stage:<28} {done.seconds:6.1f} s", file=sys.stderr, flush=True
+                )
+                if number % every == 0 or number == kills:
+                    chaos.compare()
+                    comparisons += 1
+                    say(f"     the same as a clean build ({comparisons})")
+
         while len(chaos.kills) < kills:
-            done = chaos.kill(chance.choices(VICTIMS, _WEIGHTS)[0])
-            if done is None:
-                continue
-            number = len(chaos.kills)
-            print(f"{number:4} {done.victim:<9} {done.stage:<28} {done.seconds:6.1f} s", file=sys.stderr, flush=True)
-            if number % every == 0 or number == kills:
-                chaos.compare()
-                comparisons += 1
-                print(f"     the same as a clean build ({comparisons})", file=sys.stderr, flush=True)
+            block(_BLOCK)
+            with chaos.daemon():
+                block(_BLOCK_WITH_DAEMON)
         edits = len(chaos.editor.done)
     return {
         "kills": kills,
@@ -64,7 +82,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--every", type=int, default=5, help="kills between two comparisons")
+    parser.add_argument("--every", type=int, default=10, help="kills between two comparisons")
     parser.add_argument("--json", type=Path, metavar="FILE")
     options = parser.parse_args()
     os.environ["DAGSTER_DISABLE_TELEMETRY"] = "1"

