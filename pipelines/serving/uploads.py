@@ -205,10 +205,10 @@ class Uploads:
                 if self.indexer.failed and asked_at is not None and self.indexer.runs > asked_at:
                     yield sse.event(*progress.end("pending", _WAITS))
                     return
-                if not self.indexer.is_busy:
-                    if asked_at is not None and self.indexer.runs > asked_at:
-                        yield sse.event(*progress.end("pending", _LEFT))
-                        return
+                if not self.indexer.is_busy and asked_at is not None and self.indexer.runs > asked_at:
+                    yield sse.event(*progress.end("pending", _LEFT))
+                    return
+                if not self.indexer.is_busy or (self.indexer.failed and asked_at is None):
                     self.indexer.ask()
                 asked_at = self.indexer.runs if asked_at is None else asked_at
                 await asyncio.sleep(_LOOK)

@@ -54,6 +54,16 @@ def test_saves_moves_and_deletions_are_followed(vault: LivingVault, watching: "s
     assert "Traceback" not in errors
 
 
+def test_uploads_are_followed_as_well(vault: LivingVault, watching: "subprocess.Popen[str]") -> None:
+    inbox = vault.settings.vaultline_home / "uploads"
+    part = inbox / ".upload-1.part"
+    part.write_text(note("Plan", "Quokkas first."))
+    part.rename(inbox / "plan.md")
+    _until(lambda: vault.sources() == [".uploads/plan.md", "a/uno.md"], watching)
+    (inbox / "plan.md").unlink()
+    _until(lambda: vault.sources() == ["a/uno.md"], watching)
+
+
 def test_a_vault_and_a_database_that_go_away_are_waited_for(
     vault: LivingVault, watching: "subprocess.Popen[str]"
 ) -> None:

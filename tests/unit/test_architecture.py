@@ -23,7 +23,7 @@ ORDER = (
     ("sensors", "checks", "schedules"),
     ("definitions",),
     ("sync", "serving", "status", "doctor", "watch"),
-    ("generation_commands", "search_commands"),
+    ("generation_commands", "search_commands", "upload_worker"),
     ("cli",),
 )
 """From the ground up: a module imports from its own row or from below."""
