@@ -10,7 +10,7 @@ export VAULT_PATH := $(CURDIR)/examples/vault
 export VAULTLINE_HOME := $(CURDIR)/.vaultline
 endif
 
-.PHONY: help setup demo test ui bench bench-peers lock clean
+.PHONY: help setup demo serve test ui bench bench-peers lock clean
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -28,6 +28,11 @@ demo: setup ## From a fresh machine to cited answers: index examples/vault and a
 	$(BIN)/vaultline sync --vault examples/vault
 	$(BIN)/vaultline search -k 3 "How do we roll back a release?"
 	$(BIN)/vaultline search -k 3 "¿Qué hay que hacer cuando rota un secreto?"
+	@echo
+	@echo "The same in the browser: make serve (it runs vaultline serve), then open http://127.0.0.1:8321"
+
+serve: setup ## The web page, HTTP and MCP on http://127.0.0.1:8321, over the same index
+	$(BIN)/vaultline serve
 
 test: setup ## Lint, types and the whole test suite
 	$(BIN)/ruff check .

@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -52,6 +53,7 @@ NOTES = {
     "hostile/broken.pdf": "%PDF-1.7\nnot a pdf",
     "hostile/private.md": "---\nrag: false\n---\n# Private\n\nNot for everybody.\n",
 }
+_numbers = count(1)
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,7 @@ def indexed_vault(folder: Path, template_url: str) -> Iterator[Library]:
     for source, text in NOTES.items():
         (root / source).parent.mkdir(exist_ok=True)
         (root / source).write_text(text, encoding="utf-8")
-    name = f"test_page_{os.getpid()}"
+    name = f"test_page_{os.getpid()}_{next(_numbers)}"
     maintenance = make_conninfo(template_url, dbname="postgres")
     with psycopg.connect(maintenance, autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name} TEMPLATE {server.DATABASE}")
@@ -93,7 +95,7 @@ def indexed_vault(folder: Path, template_url: str) -> Iterator[Library]:
         connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def library(template_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
     """Indexed before the browser starts: see `browser`."""
     with indexed_vault(tmp_path_factory.mktemp("page"), template_url) as library:

@@ -1,4 +1,4 @@
-"""The wheel works where the checkout is not: it brings its SQL."""
+"""The wheel works where the checkout is not: it brings its SQL and its page."""
 
 import os
 import subprocess
@@ -21,7 +21,11 @@ def test_an_installed_wheel_indexes_and_answers(home: Path, vault: Path, tmp_pat
     (wheel,) = tmp_path.glob("vaultline-*.whl")
     site = tmp_path / "site"
     with zipfile.ZipFile(wheel) as archive:
-        assert "pipelines/sql/migrations/0001_state.sql" in archive.namelist()
+        names = archive.namelist()
+        assert "pipelines/sql/migrations/0001_state.sql" in names
+        static = REPOSITORY / "pipelines" / "serving" / "static"
+        page = {f"pipelines/serving/static/{path.relative_to(static)}" for path in static.rglob("*") if path.is_file()}
+        assert page <= set(names)
         archive.extractall(site)
     environment = {key: value for key, value in os.environ.items() if not key.startswith("DAGSTER")}
     environment |= {"PYTHONPATH": str(site), "VAULTLINE_HOME": str(home), "VAULT_PATH": str(vault)}

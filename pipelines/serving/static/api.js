@@ -44,7 +44,9 @@ export async function get(path, options) {
 
 /** A path with parameters; what is empty is left out. */
 export function address(path, parameters) {
-  const filled = Object.entries(parameters).filter(([, value]) => value !== null && value !== undefined && value !== "");
+  const filled = Object.entries(parameters).filter(
+    ([, value]) => value !== null && value !== undefined && value !== "",
+  );
   return filled.length ? `${path}?${new URLSearchParams(filled)}` : path;
 }
 
@@ -68,5 +70,10 @@ async function problemOf(answer) {
     // a proxy's page, perhaps
   }
   const detail = typeof body.detail === "string" ? body.detail : "";
-  return new Problem(answer.status, body.code ?? "failed", detail || t("failed", { status: String(answer.status) }), body);
+  return new Problem(
+    answer.status,
+    body.code ?? "failed",
+    detail || t("failed", { status: String(answer.status) }),
+    body,
+  );
 }

@@ -36,7 +36,11 @@ export function place({ pages, lines }) {
 }
 
 /** A document's file name without its folder and ending. */
-export const name = (source) => source.split("/").at(-1).replace(/\.[a-z]{2,6}$/i, "");
+export const name = (source) =>
+  source
+    .split("/")
+    .at(-1)
+    .replace(/\.[a-z]{2,6}$/i, "");
 
 function section({ section: path }, title) {
   const last = path?.split(" > ").at(-1);

@@ -16,10 +16,30 @@ let current = null;
 let followed = true; // until the reader scrolls
 
 const thread = h("div", { class: "thread" });
-const input = h("textarea", { id: "question", rows: "1", maxlength: String(LONGEST), placeholder: "ask_placeholder", label: "question" });
+const input = h("textarea", {
+  id: "question",
+  rows: "1",
+  maxlength: String(LONGEST),
+  placeholder: "ask_placeholder",
+  label: "question",
+});
 const send = h("button", { class: "send", icon: "send", label: "send" });
-const stop = h("button", { type: "button", class: "send stop", icon: "stop", label: "stop", hidden: true, on: { click: cancel } });
-const scope = h("button", { type: "button", class: "chip", icon: "filter", t: "scope_all", hidden: true, on: { click: limit } });
+const stop = h("button", {
+  type: "button",
+  class: "send stop",
+  icon: "stop",
+  label: "stop",
+  hidden: true,
+  on: { click: cancel },
+});
+const scope = h("button", {
+  type: "button",
+  class: "chip",
+  icon: "filter",
+  t: "scope_all",
+  hidden: true,
+  on: { click: limit },
+});
 const hint = h("p", { class: "hint" });
 const composer = h(
   "form",
@@ -31,7 +51,11 @@ const latest = iconButton("send", "to_latest", () => toEnd(true), { hidden: true
 latest.classList.add("latest");
 
 export function createChat(view) {
-  view.append(h("h1", { class: "visually-hidden", t: "view_chat" }), thread, h("div", { class: "dock" }, latest, composer));
+  view.append(
+    h("h1", { class: "visually-hidden", t: "view_chat" }),
+    thread,
+    h("div", { class: "dock" }, latest, composer),
+  );
   input.addEventListener("input", grow);
   input.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
@@ -44,11 +68,16 @@ export function createChat(view) {
   }
   part("main").addEventListener("scroll", () => (latest.hidden = atEnd()), { passive: true });
   new ResizeObserver(() => follow()).observe(thread);
-  config().then(({ assistant }) => {
-    hint.replaceChildren(
-      assistant.model ? h("span", { t: "hint_model", values: { model: assistant.model } }) : h("span", { t: "hint_extractive" }),
-    );
-  }, () => {});
+  config().then(
+    ({ assistant }) => {
+      hint.replaceChildren(
+        assistant.model
+          ? h("span", { t: "hint_model", values: { model: assistant.model } })
+          : h("span", { t: "hint_extractive" }),
+      );
+    },
+    () => {},
+  );
   return { show };
 }
 
@@ -114,7 +143,9 @@ function update() {
   stop.disabled = false;
   scope.hidden = current.id === null;
   const count = current.documents?.length ?? 0;
-  scope.replaceChildren(...h("span", { icon: "filter", t: count ? "scope_some" : "scope_all", values: { n: count } }).childNodes);
+  scope.replaceChildren(
+    ...h("span", { icon: "filter", t: count ? "scope_some" : "scope_all", values: { n: count } }).childNodes,
+  );
   scope.classList.toggle("on", count > 0);
 }
 
@@ -157,16 +188,19 @@ function focus() {
 /** What stands in an empty conversation: what this is, and notes to ask about. */
 function welcome() {
   const ideas = h("ul", { class: "ideas" });
-  get("/api/documents?state=indexed&limit=200").then(({ documents }) => {
-    const titled = documents.filter(({ title, media_type: type }) => title && type === "markdown");
-    const step = Math.max(1, Math.floor(titled.length / 4));
-    const chosen = titled.filter((_, index) => index % step === Math.floor(step / 2)).slice(0, 4);
-    ideas.append(
-      ...chosen.map(({ title }) =>
-        h("li", {}, h("button", { type: "button", class: "idea", on: { click: () => ask(title) } }, title)),
-      ),
-    );
-  }, () => {});
+  get("/api/documents?state=indexed&limit=200").then(
+    ({ documents }) => {
+      const titled = documents.filter(({ title, media_type: type }) => title && type === "markdown");
+      const step = Math.max(1, Math.floor(titled.length / 4));
+      const chosen = titled.filter((_, index) => index % step === Math.floor(step / 2)).slice(0, 4);
+      ideas.append(
+        ...chosen.map(({ title }) =>
+          h("li", {}, h("button", { type: "button", class: "idea", on: { click: () => ask(title) } }, title)),
+        ),
+      );
+    },
+    () => {},
+  );
   return h(
     "div",
     { class: "welcome" },

@@ -19,7 +19,9 @@ export function askToken({ wrong }) {
 
 /** True if the reader wants it. */
 export async function confirmed(title, { text, values, confirm, danger = true }) {
-  return (await ask(title, [h("p", { class: "soft", t: text, values })], { confirm, danger, value: () => true })) === true;
+  return (
+    (await ask(title, [h("p", { class: "soft", t: text, values })], { confirm, danger, value: () => true })) === true
+  );
 }
 
 /** The new text, or null. */

@@ -12,7 +12,12 @@ const STATES = ["", "indexed", "pending", "quarantined", "excluded"];
 const PAGE = 100;
 
 const tabs = h("div", { class: "tabs", role: "group", label: "state" });
-const filter = h("input", { type: "search", placeholder: "filter_documents", label: "filter_documents", on: { input: narrow } });
+const filter = h("input", {
+  type: "search",
+  placeholder: "filter_documents",
+  label: "filter_documents",
+  on: { input: narrow },
+});
 const list = h("ul", { class: "rows" });
 const more = h("button", { type: "button", class: "button", t: "more", hidden: true, on: { click: () => read() } });
 const message = h("div", {});
@@ -23,16 +28,33 @@ export function createDocuments(view) {
   const uploads = createUploads({ done: () => read({ fresh: true }) });
   tabs.append(
     ...STATES.map((value) =>
-      h("button", { type: "button", class: "tab", "data-state": value, t: `state_${value || "all"}`, on: { click: () => choose(value) } }),
+      h("button", {
+        type: "button",
+        class: "tab",
+        "data-state": value,
+        t: `state_${value || "all"}`,
+        on: { click: () => choose(value) },
+      }),
     ),
   );
   view.append(
     h("h1", { t: "view_documents" }),
     uploads.element,
-    h("div", { class: "toolbar" }, tabs, filter, iconButton("retry", "refresh", () => read({ fresh: true }))),
-    message, list, more,
+    h(
+      "div",
+      { class: "toolbar" },
+      tabs,
+      filter,
+      iconButton("retry", "refresh", () => read({ fresh: true })),
+    ),
+    message,
+    list,
+    more,
   );
-  config().then(({ uploads: allowed }) => allowed && uploads.start(), () => {});
+  config().then(
+    ({ uploads: allowed }) => allowed && uploads.start(),
+    () => {},
+  );
   return { show };
 }
 
@@ -77,7 +99,8 @@ function row(document) {
     chunks > 0
       ? { type: "button", class: "row-main", on: { click: () => openPassage({ source }, button) } }
       : { class: "row-main" },
-    words, path,
+    words,
+    path,
   );
   return h(
     "li",
@@ -99,4 +122,3 @@ function narrow() {
   const words = filter.value.toLowerCase().trim();
   for (const item of list.children) item.hidden = !item.dataset.words.includes(words);
 }
-

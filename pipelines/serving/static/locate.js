@@ -2,7 +2,7 @@
 
 const SHORTEST = 12; // characters of a line that may find a place by itself
 
-/** [start, end) in characters of `text`, or null. `lines` and `outline` are of the file, whose text this was made from. */
+/** [start, end) in characters of `text`, or null. `lines` and the lines of `outline` are of the file. */
 export function locate(text, { passage = null, lines = null, outline = [] } = {}) {
   return (passage && (whole(text, passage) ?? byLines(text, passage))) ?? byOutline(text, lines, outline);
 }
@@ -14,7 +14,10 @@ function whole(text, passage) {
 
 // A piece of a table or of code repeats its head, and passages of neighbours are joined: then its lines, in order.
 function byLines(text, passage) {
-  const wanted = passage.split("\n").map((line) => line.trim()).filter((line) => line.length >= SHORTEST);
+  const wanted = passage
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line.length >= SHORTEST);
   let best = null;
   for (const [index, first] of wanted.entries()) {
     for (let from = text.indexOf(first); from >= 0; from = text.indexOf(first, from + 1)) {

@@ -1,9 +1,10 @@
 // Markdown of notes and answers -> elements. HTML in it stays text, and what comes out is sanitised all the same.
 import { colour } from "./code.js";
 
-const ALLOWED_TAGS = (
-  "a blockquote br button code del em h1 h2 h3 h4 h5 h6 hr li ol p pre s span strong table tbody td th thead tr ul"
-).split(" ");
+const ALLOWED_TAGS =
+  "a blockquote br button code em h1 h2 h3 h4 h5 h6 hr li ol p pre s span strong table tbody td th thead tr ul".split(
+    " ",
+  );
 const ALLOWED_ATTR = "class href title start data-lines data-cite type".split(" ");
 
 const parser = window.markdownit({ html: false, linkify: true, breaks: false });
@@ -40,7 +41,8 @@ rules.citation = (tokens, index) => {
   return `<button type="button" class="cite" data-cite="${number}">${number}</button>`;
 };
 // Nothing is loaded for a note: an image is its words.
-rules.image = (tokens, index) => `<span class="image">${escape(tokens[index].content || tokens[index].attrGet("src"))}</span>`;
+rules.image = (tokens, index) =>
+  `<span class="image">${escape(tokens[index].content || tokens[index].attrGet("src"))}</span>`;
 
 /** A fragment of elements. `citations` are the numbers that may be cited. */
 export function render(text, { citations = new Set() } = {}) {

@@ -9,7 +9,13 @@ const more = h("button", { type: "button", class: "button", t: "more", hidden: t
 let next = 0;
 
 export function createQuestions(view) {
-  view.append(h("h1", { t: "view_questions" }), h("p", { class: "soft lead", t: "questions_lead" }), message, list, more);
+  view.append(
+    h("h1", { t: "view_questions" }),
+    h("p", { class: "soft lead", t: "questions_lead" }),
+    message,
+    list,
+    more,
+  );
   return { show: () => read(0) };
 }
 
@@ -49,7 +55,13 @@ function row({ id, question, locale, times, last_at: last }) {
     "li",
     { class: "row" },
     h("span", { class: "row-main" }, h("span", { class: "row-title", lang: locale }, question)),
-    h("span", { class: "row-facts" }, h("span", { t: "times", values: { n: times } }), when(last), id !== undefined && button),
+    h(
+      "span",
+      { class: "row-facts" },
+      h("span", { t: "times", values: { n: times } }),
+      when(last),
+      id !== undefined && button,
+    ),
     result,
   );
 }

@@ -48,12 +48,22 @@ narrow.addEventListener("change", cover);
 async function show(source, passage) {
   const turn = ++loading;
   const panel = part("reader");
-  const body = h("div", { class: "reader-body", tabindex: "0", "aria-busy": "true" }, h("p", { class: "quiet", t: "loading" }));
+  const body = h(
+    "div",
+    { class: "reader-body", tabindex: "0", "aria-busy": "true" },
+    h("p", { class: "quiet", t: "loading" }),
+  );
   const title = h("h2", { id: "reader-title" }, source.split("/").at(-1));
   const facts = h("p", { class: "reader-facts" }, h("span", { class: "path" }, source));
   const jump = iconButton("target", "to_passage", () => toPassage(body), { hidden: true });
   panel.replaceChildren(
-    h("header", { class: "reader-head" }, h("div", {}, title, facts), jump, iconButton("close", "close_document", leave)),
+    h(
+      "header",
+      { class: "reader-head" },
+      h("div", {}, title, facts),
+      jump,
+      iconButton("close", "close_document", leave),
+    ),
     body,
   );
   panel.hidden = false;
@@ -71,7 +81,9 @@ async function show(source, passage) {
   } catch (error) {
     if (turn !== loading) return;
     body.replaceChildren(
-      error.status === 404 ? h("div", { class: "notice" }, h("p", { t: "not_readable" })) : failure(error, () => show(source, passage)),
+      error.status === 404
+        ? h("div", { class: "notice" }, h("p", { t: "not_readable" }))
+        : failure(error, () => show(source, passage)),
     );
   } finally {
     body.removeAttribute("aria-busy");
@@ -86,7 +98,11 @@ async function load(source, passage) {
     const offset = text?.next_offset ?? 0;
     const more = await get(`${documentPath(source)}?offset=${offset}&limit=${PART}`);
     text = text ? { ...text, content: text.content + more.content, next_offset: more.next_offset } : more;
-    range = locate(text.content, { passage: passage.text ?? passage.content, lines: passage.lines, outline: text.outline });
+    range = locate(text.content, {
+      passage: passage.text ?? passage.content,
+      lines: passage.lines,
+      outline: text.outline,
+    });
     if (range || text.next_offset === null) break;
   }
   return { ...text, range };
@@ -141,7 +157,8 @@ function joined(blocks) {
   const panels = [];
   for (const block of new Set(whole)) {
     if (block.matches("li, tr")) panels.push(block);
-    else if (panels.at(-1)?.nextElementSibling === block && panels.at(-1).matches(".passage")) panels.at(-1).append(block);
+    else if (panels.at(-1)?.nextElementSibling === block && panels.at(-1).matches(".passage"))
+      panels.at(-1).append(block);
     else {
       const panel = h("div", { class: "passage" });
       block.replaceWith(panel);
@@ -173,7 +190,9 @@ function plain(text, range) {
 function bracket(first, last) {
   if (!first) return;
   (first.querySelector("td, th") ?? first).prepend(h("span", { class: "visually-hidden", t: "passage_begins" }));
-  (last.querySelector("td:last-child, th:last-child") ?? last).append(h("span", { class: "visually-hidden", t: "passage_ends" }));
+  (last.querySelector("td:last-child, th:last-child") ?? last).append(
+    h("span", { class: "visually-hidden", t: "passage_ends" }),
+  );
 }
 
 function toPassage(body) {

@@ -10,15 +10,28 @@ const RESULTS = 12;
 const FIELDS = ["q", "folder", "locale", "mode"];
 
 const option = (value, t) => h("option", { value, t });
-const input = h("input", { id: "q", name: "q", type: "search", maxlength: "4000", placeholder: "search_placeholder", required: true });
+const input = h("input", {
+  id: "q",
+  name: "q",
+  type: "search",
+  maxlength: "4000",
+  placeholder: "search_placeholder",
+  required: true,
+});
 const folder = h("select", { name: "folder", label: "folder" }, option("", "all_folders"));
 const locale = h(
-  "select", { name: "locale", label: "note_language" },
-  option("", "any_language"), option("en", "english"), option("es", "spanish"),
+  "select",
+  { name: "locale", label: "note_language" },
+  option("", "any_language"),
+  option("en", "english"),
+  option("es", "spanish"),
 );
 const mode = h(
-  "select", { name: "mode", label: "mode" },
-  option("", "mode_hybrid"), option("vector", "mode_vector"), option("text", "mode_text"),
+  "select",
+  { name: "mode", label: "mode" },
+  option("", "mode_hybrid"),
+  option("vector", "mode_vector"),
+  option("text", "mode_text"),
 );
 const results = h("div", { class: "results", "aria-live": "polite" });
 const form = h(
@@ -32,13 +45,16 @@ let asked = "";
 
 export function createSearch(view) {
   view.append(h("h1", { t: "view_search" }), form, results);
-  for (const select of [folder, locale, mode]) select.addEventListener("change", () => input.value.trim() && form.requestSubmit());
+  for (const select of [folder, locale, mode])
+    select.addEventListener("change", () => input.value.trim() && form.requestSubmit());
   return { show };
 }
 
 function submit(event) {
   event.preventDefault();
-  const parameters = Object.fromEntries(FIELDS.map((name) => [name, form.elements[name].value.trim()]).filter(([, value]) => value));
+  const parameters = Object.fromEntries(
+    FIELDS.map((name) => [name, form.elements[name].value.trim()]).filter(([, value]) => value),
+  );
   const same = new URLSearchParams(parameters).toString();
   if (asked === same) run(parameters);
   else go("search", { parameters });
@@ -46,10 +62,13 @@ function submit(event) {
 
 async function show({ parameters }) {
   if (folder.options.length === 1) {
-    folders().then((names) => {
-      folder.append(...names.map((name) => h("option", { value: name }, name)));
-      folder.value = route().parameters.get("folder") ?? "";
-    }, () => {});
+    folders().then(
+      (names) => {
+        folder.append(...names.map((name) => h("option", { value: name }, name)));
+        folder.value = route().parameters.get("folder") ?? "";
+      },
+      () => {},
+    );
   }
   const wanted = Object.fromEntries(FIELDS.map((name) => [name, parameters.get(name) ?? ""]));
   const filled = Object.fromEntries(Object.entries(wanted).filter(([, value]) => value));
@@ -68,7 +87,9 @@ async function run(parameters) {
   asked = new URLSearchParams(parameters).toString();
   const turn = asked;
   results.setAttribute("aria-busy", "true");
-  results.replaceChildren(h("p", { class: "trace" }, h("span", { class: "spinner", "aria-hidden": "true" }), h("span", { t: "searching" })));
+  results.replaceChildren(
+    h("p", { class: "trace" }, h("span", { class: "spinner", "aria-hidden": "true" }), h("span", { t: "searching" })),
+  );
   try {
     const found = await get(address("/api/search", { ...parameters, k: RESULTS }));
     if (turn !== asked) return;
@@ -83,7 +104,14 @@ async function run(parameters) {
 
 function shown({ query, answered, reason, results: passages, seconds }) {
   if (!answered) {
-    return [h("div", { class: "notice calm" }, h("p", { t: "search_nothing" }), reason && h("p", { class: "soft", lang: "en" }, reason))];
+    return [
+      h(
+        "div",
+        { class: "notice calm" },
+        h("p", { t: "search_nothing" }),
+        reason && h("p", { class: "soft", lang: "en" }, reason),
+      ),
+    ];
   }
   return [
     h("p", { class: "quiet", t: "results_in", values: { n: passages.length, ms: Math.round(seconds * 1000) } }),

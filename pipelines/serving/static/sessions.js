@@ -42,7 +42,8 @@ function row(session) {
       "a",
       { href: `#/chat/${encodeURIComponent(session.id)}`, "data-session": session.id },
       h("span", { class: "session-title" }, title),
-      session.unanswered && h("span", { class: "dot warn" }, h("span", { class: "visually-hidden", t: "has_unanswered" })),
+      session.unanswered &&
+        h("span", { class: "dot warn" }, h("span", { class: "visually-hidden", t: "has_unanswered" })),
     ),
     h(
       "span",

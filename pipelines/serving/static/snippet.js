@@ -10,17 +10,27 @@ export function snippet(content, query = "") {
   const folded = fold(text);
   const words = [...new Set(fold(query).split(/[^\p{L}\p{N}]+/u))].filter((word) => word.length >= SHORTEST);
   const start = best(folded, words);
-  const end = start + LENGTH < text.length ? text.lastIndexOf(" ", start + LENGTH) : text.length;
+  const end = endOf(text, start);
   const pieces = [];
   let place = start;
   for (const { index, 0: found } of words.length ? folded.matchAll(new RegExp(words.join("|"), "gu")) : []) {
     if (index < place || index + found.length > end) continue;
-    pieces.push({ text: text.slice(place, index), hit: false }, { text: text.slice(index, index + found.length), hit: true });
+    pieces.push(
+      { text: text.slice(place, index), hit: false },
+      { text: text.slice(index, index + found.length), hit: true },
+    );
     place = index + found.length;
   }
   pieces.push({ text: text.slice(place, end) + (end < text.length ? "…" : ""), hit: false });
   if (start > 0) pieces.unshift({ text: "… ", hit: false });
   return pieces.filter((piece) => piece.text);
+}
+
+// At a blank, unless a word has no end.
+function endOf(text, start) {
+  if (start + LENGTH >= text.length) return text.length;
+  const blank = text.lastIndexOf(" ", start + LENGTH);
+  return blank > start + LENGTH / 2 ? blank : start + LENGTH;
 }
 
 function best(folded, words) {

@@ -16,12 +16,18 @@ let timer = null;
 export function createStatus(view) {
   view.append(
     h("h1", { t: "view_status" }),
-    h("h2", { t: "health" }), health,
-    h("h2", { t: "generations" }), h("p", { class: "soft", t: "generations_lead" }), generations,
+    h("h2", { t: "health" }),
+    health,
+    h("h2", { t: "generations" }),
+    h("p", { class: "soft", t: "generations_lead" }),
+    generations,
     about,
   );
   document.addEventListener("visibilitychange", () => !document.hidden && look());
-  config().then(({ version }) => about.replaceChildren(`Vaultline ${version}`), () => {});
+  config().then(
+    ({ version }) => about.replaceChildren(`Vaultline ${version}`),
+    () => {},
+  );
   look();
   return { show: look };
 }
@@ -42,7 +48,11 @@ async function examine() {
     report = await get("/api/health");
   } catch (error) {
     if (error.code === "no_token") return;
-    report = { status: "unhealthy", components: error.body?.components ?? {}, error: error.body?.components ? null : error };
+    report = {
+      status: "unhealthy",
+      components: error.body?.components ?? {},
+      error: error.body?.components ? null : error,
+    };
   }
   const dot = part("health-dot");
   dot.hidden = false;
@@ -74,17 +84,23 @@ async function readGenerations() {
   }
 }
 
-function generation({ id, model, dimensions, state, chunks, embedded, pending, folders, created_at: created, switched_at: switched }) {
+function generation({
+  id,
+  model,
+  dimensions,
+  state,
+  chunks,
+  embedded,
+  pending,
+  folders,
+  created_at: created,
+  switched_at: switched,
+}) {
   const total = embedded + pending || chunks;
   return h(
     "article",
     { class: `generation ${state}` },
-    h(
-      "header",
-      {},
-      h("h3", {}, model),
-      h("span", { class: `badge ${state}`, t: `generation_${state}` }),
-    ),
+    h("header", {}, h("h3", {}, model), h("span", { class: `badge ${state}`, t: `generation_${state}` })),
     h(
       "p",
       { class: "row-facts" },
@@ -95,9 +111,16 @@ function generation({ id, model, dimensions, state, chunks, embedded, pending, f
     ),
     pending > 0 && bar("embedded_of", embedded, total),
     folders?.length > 0 && pending > 0
-      ? h("details", { class: "folders", open: state === "building" },
+      ? h(
+          "details",
+          { class: "folders", open: state === "building" },
           h("summary", { t: "by_folder" }),
-          h("ul", {}, ...folders.map((folder) => h("li", {}, bar("folder_of", folder.embedded, folder.chunks, folder.folder)))))
+          h(
+            "ul",
+            {},
+            ...folders.map((folder) => h("li", {}, bar("folder_of", folder.embedded, folder.chunks, folder.folder))),
+          ),
+        )
       : null,
   );
 }

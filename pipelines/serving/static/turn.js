@@ -13,7 +13,12 @@ export function createTurn(question, { retry }) {
   let text = "";
   let timer = null;
   let searched = false;
-  const trace = h("p", { class: "trace" }, h("span", { class: "spinner", "aria-hidden": "true" }), h("span", { t: "thinking" }));
+  const trace = h(
+    "p",
+    { class: "trace" },
+    h("span", { class: "spinner", "aria-hidden": "true" }),
+    h("span", { t: "thinking" }),
+  );
   const answer = h("div", { class: "answer prose" });
   const notes = h("div", { class: "turn-notes" });
   const cards = h("ol", { class: "cards" });
@@ -24,7 +29,11 @@ export function createTurn(question, { retry }) {
     "article",
     { class: "turn", "aria-busy": "true" },
     h("h2", { class: "question" }, question),
-    trace, answer, notes, shelf, foot,
+    trace,
+    answer,
+    notes,
+    shelf,
+    foot,
   );
 
   answer.addEventListener("click", (event) => {

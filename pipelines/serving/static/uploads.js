@@ -10,7 +10,14 @@ const TYPES = ".pdf,.md,.markdown,.txt";
 
 /** `done` is called when a file has reached the index or has gone. */
 export function createUploads({ done }) {
-  const input = h("input", { type: "file", id: "upload", multiple: true, accept: TYPES, class: "visually-hidden", on: { change: chosen } });
+  const input = h("input", {
+    type: "file",
+    id: "upload",
+    multiple: true,
+    accept: TYPES,
+    class: "visually-hidden",
+    on: { change: chosen },
+  });
   const zone = h(
     "div",
     { class: "drop", on: { dragover, dragleave, drop } },
@@ -19,7 +26,12 @@ export function createUploads({ done }) {
     h("p", { class: "soft", t: "upload_hint" }),
   );
   const running = h("ul", { class: "uploads" });
-  const kept = h("details", { class: "kept-uploads", hidden: true }, h("summary", { t: "uploaded" }), h("ul", { class: "rows" }));
+  const kept = h(
+    "details",
+    { class: "kept-uploads", hidden: true },
+    h("summary", { t: "uploaded" }),
+    h("ul", { class: "rows" }),
+  );
   const element = h("section", { class: "upload", label: "uploads", hidden: true }, zone, running, kept);
   let queue = Promise.resolve();
 
@@ -47,7 +59,10 @@ export function createUploads({ done }) {
     for (const file of files) {
       const line = createLine(file.name);
       running.prepend(line.element);
-      queue = queue.then(() => send(file, line)).then(refresh).then(done);
+      queue = queue
+        .then(() => send(file, line))
+        .then(refresh)
+        .then(done);
     }
   }
 
@@ -67,14 +82,23 @@ export function createUploads({ done }) {
       "li",
       { class: "row" },
       h("span", { class: "row-main" }, h("span", { class: "row-title" }, file)),
-      h("span", { class: "row-facts" }, when(at), h("span", { class: `badge ${state}`, t: `state_${state}` }),
-        iconButton("trash", "delete", () => remove(file), { values: { title: file } })),
+      h(
+        "span",
+        { class: "row-facts" },
+        when(at),
+        h("span", { class: `badge ${state}`, t: `state_${state}` }),
+        iconButton("trash", "delete", () => remove(file), { values: { title: file } }),
+      ),
       reason && h("p", { class: "reason", lang: "en" }, reason),
     );
   }
 
   async function remove(file) {
-    const sure = await confirmed("delete_upload", { text: "delete_upload_text", values: { title: file }, confirm: "delete_it" });
+    const sure = await confirmed("delete_upload", {
+      text: "delete_upload_text",
+      values: { title: file },
+      confirm: "delete_it",
+    });
     if (!sure) return;
     try {
       await request(`/api/uploads/${encodeURIComponent(file)}`, { method: "DELETE" });

@@ -37,7 +37,7 @@ export default {
   incomplete: "This answer is not complete.",
   cut: "The connection was lost before the answer was complete.",
   unanswered: "Kept in the list of unanswered questions.",
-  removed_citations: "One citation that no source supports was removed. | {n} citations that no source supports were removed.",
+  removed_citations: "One citation without a source was removed. | {n} citations without a source were removed.",
   copy_answer: "Copy the answer",
   ask_again: "Ask again",
   tokens: "{tokens} tokens",

@@ -37,7 +37,7 @@ export default {
   incomplete: "Esta respuesta está incompleta.",
   cut: "Se perdió la conexión antes de que la respuesta estuviera completa.",
   unanswered: "Guardada en la lista de preguntas sin respuesta.",
-  removed_citations: "Se ha quitado una cita que ninguna fuente respalda. | Se han quitado {n} citas que ninguna fuente respalda.",
+  removed_citations: "Se ha quitado una cita sin fuente. | Se han quitado {n} citas sin fuente.",
   copy_answer: "Copiar la respuesta",
   ask_again: "Preguntar de nuevo",
   tokens: "{tokens} tokens",
@@ -121,7 +121,7 @@ export default {
   delete_upload: "¿Borrar el archivo?",
   delete_upload_text: "«{title}» sale de las subidas y del índice.",
 
-  questions_lead: "Preguntas que no encontraron respuesta, las más frecuentes primero. Un borrador empieza la nota que falta.",
+  questions_lead: "Preguntas sin respuesta, las más frecuentes primero. Un borrador empieza la nota que falta.",
   questions_none: "Todas las preguntas encontraron respuesta.",
   times: "preguntada una vez | preguntada {n} veces",
   draft: "Borrador de FAQ",
