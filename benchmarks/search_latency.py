@@ -1,10 +1,11 @@
 """Latency of search over many chunks, against a plain `ORDER BY embedding <=> question LIMIT k`, and the ANN's recall.
 
-    python benchmarks/search_latency.py VAULT [--chunks 100000] [--questions 200] [--json]
+    python benchmarks/search_latency.py VAULT [--chunks 100000] [--questions 200] [--home DIR] [--json]
 
 Indexes VAULT in an embedded server of its own, then repeats its chunks with noise (words dropped and swapped, vectors
 shaken) until there are `--chunks` rows. Questions are sentences of the vault. Prints milliseconds, query embedding
 included, and recall@10 of the HNSW indexes against exact search, with --churn also after half of the vectors moved.
+With --home the index is kept in DIR, and measured again without being built again.
 """
 
 import argparse
@@ -41,18 +42,23 @@ NOISE = 0.35
 def main() -> None:
     """See the module."""
     options = _options()
-    home = Path(tempfile.mkdtemp(prefix="vl-"))
+    home = options.home or Path(tempfile.mkdtemp(prefix="vl-"))
+    built = home.is_dir() and (home / "built").is_file()
     try:
         settings = Settings.load(_env_file=None, vault_path=options.vault, vaultline_home=home)
-        sync(settings)
+        if not built:
+            sync(settings)
         database = Database.from_settings(settings)
         with database.connect() as connection:
             generation = active_generation(connection)
             assert generation is not None
             started = time.perf_counter()
-            _multiply(connection, generation, options.chunks)
+            if not built:
+                _multiply(connection, generation, options.chunks)
             loaded = time.perf_counter()
-            _index(connection, generation, settings)
+            if not built:
+                _index(connection, generation, settings)
+                (home / "built").touch()
         figures: dict[str, Any] = {
             "chunks": options.chunks,
             "insert_seconds": round(loaded - started, 1),
@@ -67,7 +73,8 @@ def main() -> None:
         print(json.dumps(figures, indent=2) if options.json else _table(figures))
     finally:
         server.stop(home)
-        shutil.rmtree(home, ignore_errors=True)
+        if options.home is None:
+            shutil.rmtree(home, ignore_errors=True)
 
 
 def _options() -> argparse.Namespace:
@@ -75,6 +82,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("vault", type=Path)
     parser.add_argument("--chunks", type=int, default=100_000)
     parser.add_argument("--questions", type=int, default=200)
+    parser.add_argument("--home", type=Path)
     parser.add_argument("--churn", action="store_true")
     parser.add_argument("--json", action="store_true")
     return parser.parse_args()

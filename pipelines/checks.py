@@ -1,5 +1,7 @@
 """Asset checks: the truth about coverage and consistency, which Dagster cannot tell for partitioned assets."""
 
+from datetime import timedelta
+
 import dagster as dg
 
 from pipelines.assets.knowledge import knowledge
@@ -10,6 +12,8 @@ from pipelines.resources.store import Store
 from pipelines.storage import documents, generations, reports
 
 _SHOWN = 20
+_MEASURED_EVERY = timedelta(hours=6)
+"""Hundreds of questions take seconds: no save waits for them."""
 
 
 @dg.asset_check(asset=parsed_text, description="No document is in quarantine.")
@@ -89,4 +93,36 @@ def wanted_model(store: dg.ResourceParam[Store], embedder: EmbedderResource) -> 
     )
 
 
-CHECKS = [no_quarantine, complete_coverage, consistent_index, wanted_model]
+@dg.asset_check(
+    asset=live_index,
+    description="Search answers GOLDEN_SET no worse than at the last time. Measured at most every six hours.",
+)
+def good_answers(store: dg.ResourceParam[Store]) -> dg.AssetCheckResult:
+    golden = store.settings.golden_set
+    if golden is None:
+        return dg.AssetCheckResult(passed=True, description="GOLDEN_SET names no questions: nothing is measured")
+    with store.database.connect() as connection:
+        active = generations.active_generation(connection)
+    if active is None:
+        return dg.AssetCheckResult(passed=True, description="no generation is complete yet")
+    from pipelines.retrieval import history
+
+    measured = history.recent(store.database, golden, generation=active.id, within=_MEASURED_EVERY)
+    worse: list[str] = []
+    if measured is None:
+        measured, recorded = history.measure(store.database, store.settings, golden)
+        worse = [
+            f"{item.figure} of {item.locale or 'all'} {item.mean:+.3f} [{item.low:+.3f}, {item.high:+.3f}]"
+            for item in recorded.differences
+            if item.high < 0 and item.figure in ("ndcg@10", "rightly answered or refused")
+        ]
+    figures = {name: float(value) for name, value in measured.summary().items()}
+    return dg.AssetCheckResult(
+        passed=not worse,
+        severity=dg.AssetCheckSeverity.WARN,
+        description="worse than at the last time: " + "; ".join(worse) if worse else None,
+        metadata={**figures, "generation": active.id, "plot": dg.MetadataValue.md(history.plot(measured))},
+    )
+
+
+CHECKS = [no_quarantine, complete_coverage, consistent_index, wanted_model, good_answers]

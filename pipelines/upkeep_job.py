@@ -44,17 +44,14 @@ def measure_quality(context: dg.OpExecutionContext, store: dg.ResourceParam[Stor
         if generations.active_generation(connection) is None:
             context.log.info("nothing is indexed yet")
             return
-    from pipelines.retrieval import evaluation, history
-    from pipelines.retrieval.searcher import Searcher
+    from pipelines.retrieval import history
 
-    searcher = Searcher(store.database, store.settings)
-    try:
-        measured = evaluation.evaluate(searcher, golden)
-        history.record(store.database, measured)
-    finally:
-        searcher.close()
+    measured, _ = history.measure(store.database, store.settings, golden)
     figures = {f"quality {name}": float(value) for name, value in measured.summary().items()}
-    context.log_event(dg.AssetObservation("live_index", metadata={**figures, "generation": measured.generation}))
+    plot = dg.MetadataValue.md(history.plot(measured))
+    context.log_event(
+        dg.AssetObservation("live_index", metadata={**figures, "generation": measured.generation, "quality": plot})
+    )
 
 
 @dg.job(

@@ -66,6 +66,7 @@ def test_upkeep_forgets_old_records_cleans_and_measures(vault: LivingVault, daem
     names = {name for record in observed for name in record.asset_observation.metadata}  # type: ignore[union-attr]
     assert {"indexes_rebuilt", "bytes"} <= names
     assert any(name.startswith("quality ") for name in names)
+    assert "quality" in names, "the plot"
     assert len(vault.sources()) == 6
 
 

@@ -82,7 +82,7 @@ def _checks(vault: LivingVault) -> dict[str, dg.AssetCheckEvaluation]:
 
 def test_checks_pass_on_a_healthy_index(synced: LivingVault) -> None:
     found = _checks(synced)
-    assert {"no_quarantine", "complete_coverage", "consistent_index", "wanted_model"} <= set(found)
+    assert {"no_quarantine", "complete_coverage", "consistent_index", "wanted_model", "good_answers"} <= set(found)
     assert all(evaluation.passed for evaluation in found.values()), found
 
 
