@@ -74,8 +74,8 @@ def measure(vault: Path, work: Path, *, workers: int, buckets: int, latency: flo
         with psycopg.connect(database.url) as connection:
             held, published = connection.execute(_COUNTS).fetchone() or (0, 0)
         computed = sum(json.loads(output)["embeddings"]["computed"] for output, _ in told)
-        asked = api.served()
-        if published != len(list(vault.rglob("*.md"))) or computed != held or (not local and len(asked) != held):
+        asked = api.served()  # more than the texts: a long one is asked in windows
+        if published != len(list(vault.rglob("*.md"))) or computed != held or (not local and len(asked) < held):
             raise RuntimeError(f"{published} documents, {held} texts, {computed} computed, {len(asked)} asked")
         return {
             "workers": workers,
