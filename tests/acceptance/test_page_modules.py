@@ -122,6 +122,17 @@ def test_markdown_of_notes_is_shown(page: Page) -> None:
     assert 'target="_blank"' in markup
 
 
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [("> [!danger] Do *not*\n> restart it", "Do <em>not</em>"), ("> [!note]-\n> Words", "Note")],
+)
+def test_callouts_have_their_title(page: Page, text: str, title: str) -> None:
+    markup = rendered(page, text)
+    assert f"<strong>{title}</strong>" in markup
+    assert 'class="callout' in markup
+    assert "[!" not in markup
+
+
 def test_only_numbers_of_sources_are_citations(page: Page) -> None:
     markup = rendered(page, "One [1], none [7], a list[0], code `[1]`, a link [1](https://ok.example).", (1,))
     assert markup.count('class="cite"') == 1

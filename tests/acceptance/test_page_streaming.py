@@ -1,14 +1,18 @@
 """The page with a language model behind it, with a token before it, and with answers that end too early."""
 
 import re
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, expect
 
+from pipelines.embedding.factory import create_embedder
+from pipelines.generations.lifecycle import ensure_wanted
+from pipelines.storage.database import Database
 from tests.acceptance.page_site import QUESTION, Site, Visit, ask, check_access, keep, library, visiting
-from tests.integration.serving.conftest import Library, running_server
+from tests.integration.serving.conftest import VAULTLINE, Library, running_server
 from tests.servers.chat_api import ChatApi, Reply
 
 __all__ = ["library"]
@@ -105,6 +109,24 @@ def test_a_model_that_dies_leaves_what_came_marked_as_incomplete(visit: Visit, a
     expect(page.locator(".turn")).to_contain_text("not complete")
 
 
+def test_what_is_remembered_is_seen_and_forgotten(visit: Visit, api: ChatApi) -> None:
+    api.script(LOOK, Reply(PROSE))
+    api.aside = Reply('[{"kind": "preference", "text": "Prefers short answers about rollbacks"}]')
+    page = visit()
+    ask(page, "I prefer short answers about rollbacks. How do we roll back?")
+    row = page.locator("#view-memories .row", has_text="short answers")
+    for _ in range(20):  # it is noted after the answer
+        page.goto(page.url.split("#")[0] + "#/memories")
+        page.wait_for_timeout(300)
+        if row.count():
+            break
+        page.goto(page.url.split("#")[0] + "#/status")
+    expect(row).to_contain_text("Preference")
+    row.get_by_role("button", name="Forget").click()
+    expect(row).to_have_count(0)
+    expect(page.locator("#view-memories")).to_contain_text("Nothing is remembered")
+
+
 def test_a_token_is_asked_for_once(library: Library, browser: Browser, tmp_path: Path) -> None:
     token = "correct-horse-battery"
     with (
@@ -127,3 +149,23 @@ def test_a_token_is_asked_for_once(library: Library, browser: Browser, tmp_path:
         expect(page.locator(".answer")).to_contain_text("No approval is needed")
         expect(dialog).to_have_count(0)
         assert page.evaluate("localStorage.getItem('vaultline.token')") is None  # in this tab only, unless asked
+
+
+def test_a_migration_is_watched_to_its_end(visit: Visit, library: Library) -> None:
+    other = library.settings.model_copy(update={"embedding_model": "fake/other-32"})
+    database = Database.from_settings(other)
+    ensure_wanted(database, create_embedder(other.embedding_model, other), asked=True)
+    database.close()
+    page = visit("#/status")
+    building = page.locator(".generation.building")
+    expect(building).to_contain_text("fake/other-32")
+    expect(building.get_by_role("progressbar").first).to_have_attribute("value", "0")
+    expect(building).to_contain_text(re.compile(r"0 of \d+ passages"))
+    expect(building).to_contain_text("runbooks: 0 of")
+    keep(page, "migration")
+    check_access(page)
+    environment = library.environment | {"EMBEDDING_MODEL": "fake/other-32"}
+    subprocess.run([*VAULTLINE, "sync"], env=environment, check=True, capture_output=True, timeout=120)
+    active = page.locator(".generation.active")
+    expect(active).to_contain_text("fake/other-32", timeout=15_000)  # the page looks again by itself
+    expect(page.locator(".generation.previous")).to_contain_text("fake/test-64")

@@ -4,7 +4,7 @@ import spanish from "./words.es.js";
 import { keep } from "./choices.js";
 
 const DICTIONARIES = { en: english, es: spanish };
-const TEXTS = "[data-t], [data-t-label], [data-t-placeholder], [data-time], [data-number]";
+const TEXTS = "[data-t], [data-t-label], [data-t-placeholder], [data-time]";
 
 export const language = () => (document.documentElement.lang === "es" ? "es" : "en");
 
@@ -40,6 +40,9 @@ export function when(iso) {
 export function translate(root = document) {
   for (const element of root.querySelectorAll(TEXTS)) show(element);
 }
+
+const MINUTE = 60_000;
+setInterval(() => document.querySelectorAll("[data-time]").forEach(show), MINUTE); // "just now" ends
 
 export function setLanguage(code) {
   document.documentElement.lang = code;

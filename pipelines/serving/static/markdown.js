@@ -26,6 +26,18 @@ parser.inline.ruler.before("link", "citation", (state, silent) => {
   return true;
 });
 
+// > [!warning] Title, as Obsidian writes callouts
+parser.core.ruler.before("inline", "callouts", ({ tokens }) => {
+  for (const [index, token] of tokens.entries()) {
+    if (token.type !== "inline" || tokens[index - 2]?.type !== "blockquote_open") continue;
+    const found = /^\[!([\w-]+)\][+-]?[ \t]*(.*)/.exec(token.content);
+    if (!found) continue;
+    tokens[index - 2].attrJoin("class", `callout ${found[1].toLowerCase()}`);
+    const title = found[2] || found[1][0].toUpperCase() + found[1].slice(1).toLowerCase();
+    token.content = `**${title}**  ${token.content.slice(found[0].length)}`;
+  }
+});
+
 // - [x] done
 parser.core.ruler.before("inline", "tasks", (state) => {
   for (const [index, token] of state.tokens.entries()) {

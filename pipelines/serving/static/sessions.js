@@ -13,6 +13,8 @@ let newest = [];
 export function createSessions({ forget }) {
   deleted = forget;
   onRoute(mark);
+  // Other tabs and other people have conversations too.
+  document.addEventListener("visibilitychange", () => !document.hidden && refresh());
   refresh();
 }
 

@@ -2,10 +2,11 @@
 import { get } from "./api.js";
 import { config } from "./config.js";
 import { failure, h, part } from "./dom.js";
-import { mark, number, when } from "./language.js";
+import { generation } from "./generation.js";
+import { mark } from "./language.js";
 import { route } from "./router.js";
 
-const CALM = 60_000; // milliseconds between two looks
+const CALM = 300_000; // milliseconds between two looks: each may cost a hosted model a request
 const BUSY = 3_000; // while an index is being built and looked at
 
 const health = h("ul", { class: "rows" });
@@ -82,55 +83,4 @@ async function readGenerations() {
     generations.replaceChildren(failure(error, look));
     return false;
   }
-}
-
-function generation({
-  id,
-  model,
-  dimensions,
-  state,
-  chunks,
-  embedded,
-  pending,
-  folders,
-  created_at: created,
-  switched_at: switched,
-}) {
-  const total = embedded + pending || chunks;
-  return h(
-    "article",
-    { class: `generation ${state}` },
-    h("header", {}, h("h3", {}, model), h("span", { class: `badge ${state}`, t: `generation_${state}` })),
-    h(
-      "p",
-      { class: "row-facts" },
-      h("span", { t: "generation_id", values: { id: String(id) } }),
-      h("span", { t: "dimensions", values: { n: dimensions } }),
-      h("span", { t: "passages", values: { n: chunks } }),
-      when(switched ?? created),
-    ),
-    pending > 0 && bar("embedded_of", embedded, total),
-    folders?.length > 0 && pending > 0
-      ? h(
-          "details",
-          { class: "folders", open: state === "building" },
-          h("summary", { t: "by_folder" }),
-          h(
-            "ul",
-            {},
-            ...folders.map((folder) => h("li", {}, bar("folder_of", folder.embedded, folder.chunks, folder.folder))),
-          ),
-        )
-      : null,
-  );
-}
-
-function bar(t, done, total, name = "") {
-  const values = { done: number(done), total: number(total), name: decodeURIComponent(name) };
-  return h(
-    "div",
-    { class: "bar" },
-    h("span", { t, values }),
-    h("progress", { max: String(Math.max(total, 1)), value: String(done), label: t, values }),
-  );
 }
