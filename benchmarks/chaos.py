@@ -25,10 +25,10 @@ from typing import Any
 
 from tests.acceptance.chaos import Chaos
 
-_BLOCK = ("sync",) * 5 + ("postgres", "backend") * 2 + ("provider",) * 2
+_BLOCK = ("sync",) * 10 + ("postgres", "backend", "provider") * 4
 """Kills of one block without the daemon: a sync is what is interrupted most in life, and the quickest to kill."""
 
-_BLOCK_WITH_DAEMON = ("run",) * 4 + ("sync",) * 2 + ("postgres", "backend", "provider")
+_BLOCK_WITH_DAEMON = ("run",) * 4 + ("sync", "postgres")
 """And with it: then its runs, its sensors and a sync meet."""
 
 

