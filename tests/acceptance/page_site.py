@@ -179,9 +179,10 @@ def ask(page: Page, question: str) -> None:
 
 
 def keep(page: Page, name: str) -> None:
-    """Keep a screenshot among the artefacts, without what differs from run to run."""
+    """Keep a screenshot among the artefacts, for people to look at."""
     ARTIFACTS.mkdir(exist_ok=True)
-    page.screenshot(path=ARTIFACTS / f"page-{name}.png", animations="disabled", caret="hide")
+    path = ARTIFACTS / f"page-{name}.jpg"
+    page.screenshot(path=path, type="jpeg", quality=70, animations="disabled", caret="hide")
 
 
 def check_access(page: Page, *rules: str) -> None:

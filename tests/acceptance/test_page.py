@@ -38,7 +38,6 @@ def test_a_question_is_answered_and_a_citation_opens_the_passage_at_its_place(vi
     card = page.locator(".card").first
     expect(card).to_contain_text("Rolling back with muelle")
     expect(card).to_contain_text("lines 11–22")
-    keep(page, "answer")
 
     answer.get_by_role("button", name=re.compile("^Source 1: Rolling back")).click()
     reader = page.get_by_role("complementary", name="Rolling back with muelle")
@@ -101,7 +100,6 @@ def test_documents_show_their_state_and_why(visit: Visit) -> None:
     page.get_by_role("button", name="All", exact=True).click()
     page.get_by_role("searchbox", name="Filter by name").fill("muelle")
     expect(rows.locator("visible=true")).to_have_count(1)
-    keep(page, "documents")
 
 
 def test_markup_in_a_note_stays_text(visit: Visit) -> None:
@@ -122,7 +120,6 @@ def test_markup_in_a_note_stays_text(visit: Visit) -> None:
         page.locator("#view-chat .card").first.click()
         expect(page.locator("#reader .hit").first).to_be_visible()
         harmless(page)
-    keep(page, "markup")
 
 
 def harmless(page: Page) -> None:
@@ -261,6 +258,16 @@ def test_a_phone_has_room_for_everything(visit: Visit) -> None:
     assert not page.locator("main").evaluate("(element) => element.inert")
 
 
+def test_a_tablet_lays_the_document_over_the_view(visit: Visit) -> None:
+    page = visit("#/documents?doc=conventions/Feature flags.md", width=900, height=760)
+    expect(page.locator("#reader article")).to_be_visible()
+    assert page.locator("main").evaluate("(element) => element.inert")
+    assert width_of(page) <= 900
+    page.mouse.click(40, 400)  # beside it
+    expect(page.locator("#reader")).to_be_hidden()
+    assert not page.locator("main").evaluate("(element) => element.inert")
+
+
 def test_dark_as_the_system_says_or_as_chosen(visit: Visit) -> None:
     page = visit(dark=True)
     assert darkness(page) < 60
@@ -321,7 +328,6 @@ def test_the_index_and_its_parts_are_seen(visit: Visit) -> None:
     expect(generation).to_contain_text("Active")
     expect(page.locator("#view-status .row", has_text="Database")).to_contain_text("Healthy")
     expect(page.locator("#health-dot")).to_have_class(re.compile("healthy|degraded"))
-    keep(page, "status")
 
 
 def test_it_can_be_installed(site: Site) -> None:

@@ -112,6 +112,11 @@ def test_markup_of_notes_is_text(page: Page, text: str) -> None:
             assert value.startswith(("https:", "http:", "mailto:")), value
 
 
+@pytest.mark.parametrize("text", ["<b>bold</b>", "<script>bad()</script>", "x <img src=x onerror=bad()> y"])
+def test_and_it_is_read_as_it_was_written(page: Page, text: str) -> None:
+    assert text.replace("<", "&lt;").replace(">", "&gt;") in rendered(page, text)
+
+
 def test_markdown_of_notes_is_shown(page: Page) -> None:
     markup = rendered(
         page, "## Head\n\n- [x] done\n- [ ] open\n\n**bold** and ~~gone~~ <https://ok.example/a>\n\n| a |\n|---|\n| b |"

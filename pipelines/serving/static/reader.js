@@ -227,6 +227,10 @@ function cover() {
   for (const element of [part("main"), part("sidebar"), document.querySelector(".topbar")]) element.inert = covered;
 }
 
+document.addEventListener("pointerdown", (event) => {
+  if (narrow.matches && part("main").inert && !part("reader").contains(event.target)) leave();
+});
+
 const keyOf = (source, at) => `${source}\n${at ?? ""}`;
 
 function rangeOf(at) {
