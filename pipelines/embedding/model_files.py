@@ -76,7 +76,7 @@ def verify_weights(name: str, folder: Path, revision: str) -> None:
 
 
 def _by_setting(name: str, settings: Settings) -> list[Path]:
-    """EMBEDDING_MODEL_PATH is the model's folder, or a folder with one folder a model."""
+    """EMBEDDING_MODEL_PATH is the model's folder, or a folder with one folder a model: other models come from elsewhere."""
     path = settings.embedding_model_path
     if path is None:
         return []
@@ -84,6 +84,8 @@ def _by_setting(name: str, settings: Settings) -> list[Path]:
     by_name = [path / name, path / name.rpartition("/")[2]]
     found = [folder for folder in by_name if _is_model(folder)] or [path]
     if not _is_model(found[0]):
+        if path.is_dir() and any(_is_model(folder) for folder in path.iterdir()):
+            return []  # during a migration only one of the two models may be there
         raise ModelUnavailable(
             f"EMBEDDING_MODEL_PATH={path} holds no sentence-transformers model (no config.json), nor a folder {name}"
         )

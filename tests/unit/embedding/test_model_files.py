@@ -45,6 +45,13 @@ def test_path_setting_may_be_the_model_or_a_folder_of_models(
     assert find_model(NAME, settings(embedding_model_path=shelf)) == shelf / NAME
 
 
+def test_folder_of_other_models_hides_nothing(settings: MakeSettings, tmp_path: Path, copied_model: Path) -> None:
+    shelf = tmp_path / "shelf"
+    shelf.mkdir()
+    copied_model.rename(shelf / "another-model")
+    assert find_model(NAME, settings(embedding_model_path=shelf)) == find_model(NAME, settings())
+
+
 def test_absolute_path_as_the_model_s_name(settings: MakeSettings, copied_model: Path) -> None:
     spec = create_embedder(f"sentence-transformers/{copied_model}", settings()).spec
     assert spec.model == str(copied_model)
