@@ -76,7 +76,7 @@ def verify_weights(name: str, folder: Path, revision: str) -> None:
 
 
 def _by_setting(name: str, settings: Settings) -> list[Path]:
-    """EMBEDDING_MODEL_PATH is the model's folder, or a folder with one folder a model: other models come from elsewhere."""
+    """EMBEDDING_MODEL_PATH is the model's folder, or a folder with one folder a model. Other models: elsewhere."""
     path = settings.embedding_model_path
     if path is None:
         return []
