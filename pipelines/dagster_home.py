@@ -1,6 +1,7 @@
 """Where Dagster keeps its records on this machine, for commands that run the assets without a Dagster deployment."""
 
 import contextlib
+import fcntl
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -55,11 +56,28 @@ def dagster_home(settings: Settings) -> Path:
 
 
 def open_instance(settings: Settings) -> "dg.DagsterInstance":
-    """The Dagster instance that runs of this process are recorded in."""
+    """The Dagster instance that runs of this process are recorded in.
+
+    Processes take turns here: Dagster makes its SQLite files when it first needs them, and two at once fail.
+    """
     import dagster as dg
 
+    home = dagster_home(settings)
     # Not by way of DAGSTER_HOME: set once, it would win over the home of every later call of this process.
-    return dg.DagsterInstance.from_config(str(dagster_home(settings)))
+    with _alone(home):
+        instance = dg.DagsterInstance.from_config(str(home))
+        instance.get_dynamic_partitions("none")  # the file of the event log is made by the first question
+    return instance
+
+
+@contextlib.contextmanager
+def _alone(home: Path) -> Iterator[None]:
+    """Hold the home's lock; where it cannot be had (a file system without locks, or read-only), go on without."""
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(OSError):
+            lock = stack.enter_context((home / "open.lock").open("w"))
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 @contextlib.contextmanager
