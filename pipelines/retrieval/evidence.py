@@ -43,7 +43,7 @@ def evidence(ranked: Sequence[Scored], gathered: Gathered, *, worded: bool) -> M
 
 
 def _rarest_words(item: Scored, gathered: Gathered) -> float:
-    """A result's BM25 in units of what the rarest word can give."""
+    """What a result holds of the question's words, in units of the rarest word."""
     language = item.candidate.language
     rarest = math.log1p(gathered.chunks.get(language, 0.0))
-    return item.coverage * gathered.possible.get(language, 0.0) / rarest if rarest else 0.0
+    return item.coverage * gathered.worth.get(language, 0.0) / rarest if rarest else 0.0

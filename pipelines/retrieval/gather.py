@@ -31,8 +31,8 @@ class Gathered:
     terms: tuple[Term, ...]
     chunks: Mapping[str, float]
     """Rows of each language of the index."""
-    possible: Mapping[str, float]
-    """The most that the question's words can weigh in a row of each language."""
+    worth: Mapping[str, float]
+    """What the question's words weigh together in each language."""
     language: str | None
     worded: bool
     embedded: bool
@@ -86,7 +86,7 @@ def gather(
             also=list(nearest),
             k1=words.K1,
             b=words.B,
-            limit=max(4 * settings.search_candidates, limit),
+            limit=max(2 * settings.search_candidates, limit),
             most=COMMON_ROWS,
         )
     worded = sorted(sums, key=lambda number: -sums[number].own)[:limit]
@@ -113,7 +113,7 @@ def gather(
         holding=holding,
         terms=tuple(terms),
         chunks=chunks,
-        possible={name: total / (words.K1 + 1) for name, total in totals.items()},
+        worth=words.worth(terms),
         language=language,
         worded=bool(terms),
         embedded=vector is not None,

@@ -134,7 +134,7 @@ class Searcher:
                     break
             asked = present  # switched while the question was being embedded: its vector is of another space
         if generation is None:
-            self._known = asked
+            self._known = found.generation  # with the calibration that it has now
         return replace(found, failure=failure)
 
     def close(self) -> None:

@@ -88,8 +88,8 @@ ORDER BY w.language, w.lexeme, likeness DESC, held_by DESC, s.term
 -- name: text_leg
 -- Rows that hold the driving (rare) terms, the most telling ones first, and their BM25 over all of the question's terms;
 -- and the BM25 of rows that the vector leg found. Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009:
--- sum of idf * tf * (k1 + 1) / (tf + k1 * (1 - b + b * words / average)); the idf comes with `weight`, and a word in the
--- title or section counts for more than one. `shared` is the same sum over the best of the document's rows for each term.
+-- sum of idf * tf * (k1 + 1) / (tf + k1 * (1 - b + b * words / average)); the idf comes with `weight`. A word in the title
+-- (A) counts as two, in the section (B) as one and a half, a part of a name (C) as half a word. `shared` is the same sum over the best of the document's rows for each term.
 WITH driving AS MATERIALIZED (
     SELECT d.query::tsquery AS query, d.weight, ARRAY(
         SELECT DISTINCT locale FROM locale_statistic
@@ -109,16 +109,18 @@ WITH driving AS MATERIALIZED (
 ), term AS MATERIALIZED (
     SELECT * FROM unnest(%(languages)s::text[], %(lexemes)s::text[], %(weights)s::float8[], %(lengths)s::float8[])
                   AS t(language, lexeme, weight, length)
+), word AS (
+    SELECT r.id, r.document_id, r.language, r.words, unnest(r.search) AS held FROM row r
 ), held AS MATERIALIZED (
-    SELECT r.id, r.document_id, r.language, r.words, u.lexeme, u.weights
-    FROM row r CROSS JOIN LATERAL unnest(r.search) AS u(lexeme, positions, weights)
-    WHERE u.lexeme = ANY(%(lexemes)s::text[])
+    SELECT id, document_id, language, words, (held).lexeme, (held).weights FROM word
+    WHERE (held).lexeme = ANY(%(lexemes)s::text[])
 ), part AS MATERIALIZED (
     SELECT h.id, h.document_id, t.lexeme, t.weight,
            t.weight * f.tf * (%(k1)s + 1) / (f.tf + %(k1)s * (1 - %(b)s + %(b)s * h.words / t.length)) AS gain
     FROM held h JOIN term t ON (t.language, t.lexeme) = (h.language, h.lexeme)
-    CROSS JOIN LATERAL (SELECT coalesce(sum(CASE w WHEN 'A' THEN 2 WHEN 'B' THEN 1.5 WHEN 'C' THEN 0.5 ELSE 1 END), 1)::float8 AS tf
-                        FROM unnest(h.weights) AS w) AS f
+    CROSS JOIN LATERAL (SELECT coalesce(
+        cardinality(h.weights) + cardinality(array_positions(h.weights, 'A'))
+        + 0.5::float8 * (cardinality(array_positions(h.weights, 'B')) - cardinality(array_positions(h.weights, 'C'))), 1) AS tf) AS f
 ), shared AS (
     SELECT document_id, sum(gain) AS gain, sum(weight) AS weight
     FROM (SELECT document_id, max(gain) AS gain, max(weight) AS weight FROM part GROUP BY document_id, lexeme) AS best

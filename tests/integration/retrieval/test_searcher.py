@@ -2,14 +2,22 @@
 # ruff: noqa: E501  # one odd question after the other
 
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
+from psycopg.types.json import Jsonb
 
 from pipelines.errors import GenerationNotFound, InvalidQuery, NoActiveGeneration, ProviderUnavailable
+from pipelines.retrieval.calibration import Calibration
+from pipelines.retrieval.fusion import Scored
+from pipelines.retrieval.question import ask
+from pipelines.retrieval.rerank import Reranker
 from pipelines.retrieval.searcher import Searcher
 from pipelines.settings import Settings
 from pipelines.storage.database import Database
+from pipelines.storage.search import Candidate
+from tests.cross_encoder import make_cross_encoder
 
 
 @pytest.fixture
@@ -308,3 +316,47 @@ def test_the_pool_survives_killed_connections(team: Any, searcher: Searcher) -> 
             " WHERE datname = current_database() AND pid <> pg_backend_pid()"
         )
     assert searcher.search("roll back").answered
+
+
+@pytest.fixture(scope="module")
+def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_cross_encoder(tmp_path_factory.mktemp("cross-encoder"))
+
+
+@pytest.mark.slow
+def test_a_cross_encoder_has_the_last_word(team: Any, tiny_model: Path) -> None:
+    """The first results only, by a real (tiny, random) model; the rest stay as they were."""
+    plain, judged = team.searcher(), team.searcher(rerank_model=str(tiny_model), rerank_depth=2)
+    question = "deployment configuration transition container"
+    before = plain.search(question, k=4, always=True).results
+    after = judged.search(question, k=4, always=True).results
+    assert {item.source for item in before[:2]} == {item.source for item in after[:2]}
+    assert [item.source for item in before[2:]] == [item.source for item in after[2:]]
+    contents = [item.content for item in before[:2]]
+    scored = [Scored(Candidate(n, n, "", 0, "en", "en", False, 0.5), 0.5, 0.5, 0.5) for n in range(2)]
+    expected = [contents[item.candidate.id] for item in Reranker(str(tiny_model)).rerank(question, scored, contents)]
+    assert [item.content for item in after[:2]] == expected
+    assert [item.score for item in after[:2]] == sorted((item.score for item in after[:2]), reverse=True)
+    plain.close()
+    judged.close()
+
+
+def test_similarity_is_the_cosine_whatever_is_taken_out_of_a_question(team: Any) -> None:
+    """Spanish questions are compared without what they have in common; what is shown is comparable all the same."""
+    question = "¿cómo se guarda la configuración de las copias?"
+    plain = team.searcher()
+    before = {item.source: item.similarity for item in plain.search(question, mode="vector", always=True).results}
+    calibration = Calibration.default("all-minilm-l6-v2")
+    assert calibration.of("es").common > 0
+    with team.database.connect() as connection:
+        connection.execute("UPDATE generation SET calibration = %s", (Jsonb(calibration.to_json()),))
+    plain.search(question)  # sees the new calibration
+    result = plain.search(question, mode="vector", always=True)
+    assert result.locale == "es"
+    found = plain.consider(ask(question, mode="vector", most=4000))
+    used = {item.candidate.source: item.similarity for item in found.ranked}
+    shown = {item.source: item.similarity for item in result.results}
+    note = "runbooks/es/copias.md"
+    assert shown[note] == pytest.approx(before[note], abs=1e-6)
+    assert used[note] != pytest.approx(before[note], abs=1e-3), "the order is by the other one"
+    plain.close()

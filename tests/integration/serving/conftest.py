@@ -17,6 +17,7 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
+from pipelines.chunking.chunk import hash_text
 from pipelines.settings import Settings
 from pipelines.storage import server
 from pipelines.sync import sync
@@ -66,6 +67,13 @@ class Library:
         log = self.settings.embedding_fake_log
         assert log is not None
         return [json.loads(line)["role"] for line in log.read_text().splitlines()]
+
+    def sent(self, text: str) -> list[str]:
+        """The roles in which a text was embedded so far, once each time."""
+        log = self.settings.embedding_fake_log
+        assert log is not None
+        calls = [json.loads(line) for line in log.read_text().splitlines()]
+        return [call["role"] for call in calls for sent in call["texts"] if sent == hash_text(text)]
 
     def files(self) -> set[Path]:
         return {path.relative_to(self.root) for path in self.root.rglob("*")}

@@ -117,12 +117,21 @@ def test_http(served: str, mode: str) -> None:
 
 def test_questions_are_embedded_as_questions(served: str, library: Library) -> None:
     async def work(client: Client) -> None:
-        before = len(library.roles())
         await client.call_tool("search_knowledge_base", {"query": "which role has this"})
         await client.call_tool("search_in_document", {"query": "and this", "source": "runbooks/deploy.md"})
-        assert library.roles()[before:] == ["query", "query"]
 
     talk(f"{served}/mcp", work)
+    assert library.sent("which role has this") == library.sent("and this") == ["query"]
+
+
+def test_questions_without_an_answer_are_kept_for_people(served: str, client: httpx.Client) -> None:
+    async def work(asked: Client) -> None:
+        await asked.call_tool("search_knowledge_base", {"query": "ocarina kumquat of ana.perez@corp.example"})
+
+    talk(f"{served}/mcp", work)
+    questions = client.get("/api/unanswered", params={"limit": 500}).json()["questions"]
+    assert [item["times"] for item in questions if "kumquat" in item["question"]] == [1]
+    assert "corp.example" not in json.dumps(questions)
 
 
 def test_notes_that_give_orders_stay_behind_the_fence(served: str) -> None:

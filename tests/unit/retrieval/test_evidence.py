@@ -8,6 +8,7 @@ from pipelines.retrieval.calibration import ANSWERED_FROM, ANY, Calibration
 from pipelines.retrieval.evidence import BY_CHANCE, FIGURES, evidence
 from pipelines.retrieval.fusion import Scored
 from pipelines.retrieval.gather import Gathered
+from pipelines.retrieval.words import worth
 from pipelines.storage.search import Candidate, Term
 
 CHUNKS = 1_000.0
@@ -18,14 +19,13 @@ def _term(lexeme: str, held_by: int, *, language: str = "en", code: bool = False
 
 
 def _gathered(*terms: Term, language: str | None = "en", embedded: bool = True) -> Gathered:
-    weight = sum(term.weight for term in terms if term.held_by or not term.code)
     return Gathered(
         candidates=(),
         coverages={},
         holding={},
         terms=terms,
         chunks={"en": CHUNKS},
-        possible={"en": weight},
+        worth=worth(terms),
         language=language,
         worded=bool(terms),
         embedded=embedded,
@@ -64,6 +64,12 @@ def test_the_amount_does_not_shrink_with_the_length_of_a_question() -> None:
         amounts.append(figures["amount"])
     assert amounts[0] == pytest.approx(amounts[1])
     assert 0 < amounts[0] < 0.4
+
+
+def test_common_words_of_a_small_vault_are_worth_something() -> None:
+    everywhere = Term("en", "forklift", (1,), False, False, 24.0, 100.0, 24)
+    assert everywhere.weight < 0.1
+    assert worth([everywhere]) == {"en": 2.0}
 
 
 def test_a_leg_that_was_not_asked_says_nothing() -> None:

@@ -1,6 +1,5 @@
 """The cross-encoder's path, with a tiny model made on the spot: what it says is used, and a wrong name is explained."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -9,27 +8,12 @@ from pipelines.errors import ModelUnavailable
 from pipelines.retrieval.fusion import Scored
 from pipelines.retrieval.rerank import Reranker
 from pipelines.storage.search import Candidate
-
-WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "valve", "opens", "noon", "forklift"]
+from tests.cross_encoder import make_cross_encoder
 
 
 @pytest.fixture(scope="module")
 def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A BERT of one layer and one label, with random weights that are the same every time."""
-    import torch
-    from transformers import BertConfig, BertForSequenceClassification, BertTokenizerFast
-
-    folder = tmp_path_factory.mktemp("cross-encoder")
-    (folder / "vocab.txt").write_text("\n".join(WORDS), encoding="utf-8")
-    torch.manual_seed(1)
-    config = BertConfig(
-        vocab_size=len(WORDS), hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16,
-        num_labels=1,
-    )  # fmt: skip
-    BertForSequenceClassification(config).save_pretrained(folder)
-    BertTokenizerFast(vocab_file=str(folder / "vocab.txt")).save_pretrained(folder)
-    assert json.loads((folder / "config.json").read_text())["model_type"] == "bert"
-    return folder
+    return make_cross_encoder(tmp_path_factory.mktemp("cross-encoder"))
 
 
 def _scored(number: int) -> Scored:
