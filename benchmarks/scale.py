@@ -3,7 +3,8 @@
     python -m benchmarks.scale [--sizes 500 2000 12000] [--steps no-op ...] [--work DIR] [--json FILE] [--plot FILE]
 
 Commands are whole processes from a cold start, with the server running. `--work` keeps the vaults and their indexes, so
-that a later call can measure other steps of them; figures are added to those in FILE. Medians of several tries.
+that a later call can measure other steps of them; figures are added to those in FILE. Seconds are the least of several
+tries, because a shared machine only ever adds to them; `median` and `cpu` (processor seconds) stand beside them.
 """
 
 import argparse
@@ -34,7 +35,7 @@ from tests.acceptance.conftest import free_ports
 Figures = dict[str, float]
 
 MANY = 1_000
-_TRIES = 5
+_TRIES, _MANY_TRIES = 7, 3
 _ASSET_PAGE = """
 { assetNodes { assetKey { path } groupName opNames hasMaterializePermission
     partitionStats { numMaterialized numMaterializing numPartitions numFailed }
@@ -69,18 +70,19 @@ class World:
             make_vault(self.vault, size)
         server.start(self.home)
 
-    def sync(self) -> tuple[float, dict[str, Any]]:
-        """Seconds of `vaultline sync`, and its report."""
+    def sync(self) -> tuple[float, float, dict[str, Any]]:
+        """Wall and processor seconds of `vaultline sync`, and its report."""
         done = run([sys.executable, "-m", "pipelines.cli", "sync", "--json"], environment=self.environment)
-        return done.seconds, json.loads(done.output)
+        return done.seconds, done.cpu, json.loads(done.output)
 
 
 def cold(world: World) -> Figures:
     """A first index of everything."""
-    seconds, report = world.sync()
+    seconds, cpu, report = world.sync()
     characters = sum(path.stat().st_size for path in notes(world.vault))
     return {
         "seconds": seconds,
+        "cpu": cpu,
         "notes per second": round(world.size / seconds, 1),
         "chunks": report["chunks"]["total"],
         "embedded": report["embeddings"]["computed"],
@@ -94,10 +96,10 @@ def no_op(world: World) -> Figures:
     """A sync with nothing to do."""
     found = []
     for _ in range(_TRIES):
-        seconds, report = world.sync()
+        seconds, cpu, report = world.sync()
         assert not report["folders"], report
-        found.append(seconds)
-    return {"seconds": round(statistics.median(found), 3)}
+        found.append((seconds, cpu))
+    return _least(found)
 
 
 def edit(world: World) -> Figures:
@@ -108,21 +110,34 @@ def edit(world: World) -> Figures:
         note = every[(number + 1) * len(every) // (_TRIES + 2)]
         remark = f" One more remark, number {time.time_ns()}.\n"
         note.write_text(note.read_text(encoding="utf-8").rstrip() + remark, encoding="utf-8")
-        seconds, report = world.sync()
+        seconds, cpu, report = world.sync()
         assert report["documents"]["changed"] == 1, report
-        found.append(seconds)
-    return {"seconds": round(statistics.median(found), 3), "embedded": report["embeddings"]["computed"]}
+        found.append((seconds, cpu))
+    return {**_least(found), "embedded": report["embeddings"]["computed"]}
+
+
+def _least(found: list[tuple[float, float]]) -> Figures:
+    """Of several tries the one that the rest of the machine disturbed least; and the median, which says how much."""
+    wall = [seconds for seconds, _ in found]
+    return {
+        "seconds": min(wall),
+        "median": round(statistics.median(wall), 3),
+        "cpu": round(statistics.median(cpu for _, cpu in found), 3),
+    }
 
 
 def rename(world: World) -> Figures:
     """1,000 files (or half of them) get other names in their folders, all at once."""
     number = min(MANY, world.size // 2)
-    for note in notes(world.vault)[:number]:
-        note.rename(note.with_name("renamed " + note.name))
-    seconds, report = world.sync()
-    assert report["documents"]["moved"] == number, report
+    found = []
+    for _ in range(_MANY_TRIES):
+        for note in notes(world.vault)[:number]:
+            note.rename(note.with_name(f"{note.stem}-renamed.md"))
+        seconds, cpu, report = world.sync()
+        assert report["documents"]["moved"] == number, report
+        found.append((seconds, cpu))
     return {
-        "seconds": seconds,
+        **_least(found),
         "files": number,
         "embedded": report["embeddings"]["computed"],
         "OCR pages": report["parsed"]["ocr_pages"],
@@ -135,15 +150,18 @@ def delete(world: World) -> Figures:
     number = min(MANY, world.size // 3)
     gone = notes(world.vault)[-number:]
     kept = {note: note.read_bytes() for note in gone}
-    for note in gone:
-        note.unlink()
-    seconds, report = world.sync()
-    assert report["documents"]["deleted"] == number, report
-    for note, data in kept.items():  # later steps find the size that they were promised
-        note.write_bytes(data)
-        os.utime(note, (1_700_000_000, 1_700_000_000))
-    back, report = world.sync()
-    return {"seconds": seconds, "files": number, "back again": back, "embedded": report["embeddings"]["computed"]}
+    found = []
+    for _ in range(_MANY_TRIES):
+        for note in gone:
+            note.unlink()
+        seconds, cpu, report = world.sync()
+        assert report["documents"]["deleted"] == number, report
+        found.append((seconds, cpu))
+        for note, data in kept.items():  # later steps find the size that they were promised
+            note.write_bytes(data)
+            os.utime(note, (1_700_000_000, 1_700_000_000))
+        back, _, report = world.sync()
+    return {**_least(found), "files": number, "back again": back, "embedded": report["embeddings"]["computed"]}
 
 
 def tick(world: World) -> Figures:
@@ -170,14 +188,14 @@ def tick(world: World) -> Figures:
                 found.append(time.monotonic() - started)
             assert not told.run_requests, told
             cursor = told.cursor
-    return {"seconds": round(statistics.median(found), 3), "slowest": round(max(found), 3)}
+    return {"seconds": round(min(found), 3), "median": round(statistics.median(found), 3)}
 
 
 def load(world: World) -> Figures:
     """A process that loads the definitions and nothing else."""
     command = [sys.executable, "-W", "ignore", "-c", "import pipelines.definitions"]
-    found = [run(command, environment=world.environment).seconds for _ in range(_TRIES)]
-    return {"seconds": round(statistics.median(found), 3)}
+    tries = [run(command, environment=world.environment) for _ in range(_TRIES)]
+    return _least([(each.seconds, each.cpu) for each in tries])
 
 
 def asset_page(world: World) -> Figures:
@@ -189,7 +207,7 @@ def asset_page(world: World) -> Figures:
             answer = httpx.post(f"{address}/graphql", json={"query": _ASSET_PAGE}, timeout=120).json()
             found.append(time.monotonic() - started)
             assert "errors" not in answer, answer["errors"]
-    return {"seconds": round(statistics.median(found[1:]), 3), "first": round(found[0], 3)}
+    return {"seconds": round(min(found[1:]), 3), "median": round(statistics.median(found[1:]), 3), "first": found[0]}
 
 
 @contextmanager
