@@ -57,6 +57,23 @@ def test_a_question_is_answered_and_a_citation_opens_the_passage_at_its_place(vi
     expect(reader).to_be_hidden()
 
 
+def test_a_long_document_comes_part_by_part(visit: Visit) -> None:
+    page = visit()
+    small = "limit=700"  # as if the note had hundreds of pages
+    page.route(
+        "**/api/documents/*", lambda route: route.continue_(url=route.request.url.replace("limit=200000", small))
+    )
+    page.goto(page.url.split("#")[0] + "#/documents?doc=runbooks/Rolling back with muelle.md&at=40-45")
+    reader = page.locator("#reader")
+    expect(reader.locator(".hit").first).to_contain_text("It does not undo migrations")  # not in the first part
+    more = reader.get_by_role("button", name="The document goes on")
+    while more.count():
+        more.click()
+        page.wait_for_load_state("networkidle")
+    expect(reader.locator("article")).to_contain_text("see the continuity plan, section 3")
+    expect(reader.locator(".hit").first).to_contain_text("It does not undo migrations")
+
+
 def test_what_is_not_known_is_said_listed_and_drafted(visit: Visit, site: Site) -> None:
     page = visit()
     ask(page, "Which zeppelins fly over Antarctica on Sundays?")

@@ -1,16 +1,20 @@
 // Words in the reader's language. Elements remember their key, so a change needs no reload and loses no answer.
-import english from "./words.en.js";
-import spanish from "./words.es.js";
 import { keep } from "./choices.js";
 
-const DICTIONARIES = { en: english, es: spanish };
+const dictionaries = {}; // by language, as they are needed
 const TEXTS = "[data-t], [data-t-label], [data-t-placeholder], [data-time]";
 
 export const language = () => (document.documentElement.lang === "es" ? "es" : "en");
 
+async function load(code) {
+  dictionaries[code] ??= (await import(`./words.${code}.js`)).default;
+}
+
+await load(language());
+
 /** The words of a key. `{name}` takes a value; "one | many" is chosen by the value `n`. */
 export function t(key, values = {}) {
-  let text = DICTIONARIES[language()][key] ?? english[key] ?? key;
+  let text = dictionaries[language()][key] ?? key;
   if (text.includes(" | ")) text = text.split(" | ")[Number(values.n) === 1 ? 0 : 1];
   return text.replace(/\{(\w+)\}/g, (_, name) => {
     const value = values[name] ?? "";
@@ -44,7 +48,8 @@ export function translate(root = document) {
 const MINUTE = 60_000;
 setInterval(() => document.querySelectorAll("[data-time]").forEach(show), MINUTE); // "just now" ends
 
-export function setLanguage(code) {
+export async function setLanguage(code) {
+  await load(code);
   document.documentElement.lang = code;
   keep("language", code);
   translate();

@@ -1,6 +1,6 @@
 // The document beside the view, opened at the cited passage.
 import { documentPath, get } from "./api.js";
-import { announce, failure, h, iconButton, part } from "./dom.js";
+import { announce, failure, h, iconButton, part, toast } from "./dom.js";
 import { t, when } from "./language.js";
 import { lineAt, locate } from "./locate.js";
 import { render } from "./markdown.js";
@@ -95,8 +95,7 @@ async function load(source, passage) {
   let text = null;
   let range = null;
   for (let count = 0; count < MOST_PARTS; count += 1) {
-    const offset = text?.next_offset ?? 0;
-    const more = await get(`${documentPath(source)}?offset=${offset}&limit=${PART}`);
+    const more = await readPart(source, text?.next_offset ?? 0);
     text = text ? { ...text, content: text.content + more.content, next_offset: more.next_offset } : more;
     range = locate(text.content, {
       passage: passage.text ?? passage.content,
@@ -119,8 +118,27 @@ function fill(body, text) {
   }
   const headings = [...article.querySelectorAll("h1, h2, h3")].filter((heading) => heading.textContent.trim());
   body.replaceChildren(...(headings.length > 2 ? [contents(headings)] : []), article);
-  if (text.next_offset !== null) body.append(h("p", { class: "quiet", t: "long_document" }));
+  if (text.next_offset !== null) {
+    body.append(
+      h("button", { type: "button", class: "button", t: "long_document", on: { click: () => extend(body, text) } }),
+    );
+  }
 }
+
+/** Show the next part of a long document, at the place that is being read. */
+async function extend(body, text) {
+  const turn = loading;
+  try {
+    const more = await readPart(text.source, text.next_offset);
+    const place = body.scrollTop;
+    if (turn === loading) fill(body, { ...text, content: text.content + more.content, next_offset: more.next_offset });
+    body.scrollTop = place;
+  } catch (error) {
+    toast(error.message);
+  }
+}
+
+const readPart = (source, offset) => get(`${documentPath(source)}?offset=${offset}&limit=${PART}`);
 
 function contents(headings) {
   const items = headings.map((heading) =>

@@ -89,7 +89,7 @@ export default {
   document_open: "{title} is open.",
   document_open_at: "{title} is open at the cited passage.",
   not_readable: "This document is not in the index. It may be new, left out, or in quarantine.",
-  long_document: "The document goes on; its beginning is shown.",
+  long_document: "The document goes on: show more",
 
   state: "State",
   state_all: "All",

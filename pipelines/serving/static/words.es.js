@@ -89,7 +89,7 @@ export default {
   document_open: "Se ha abierto {title}.",
   document_open_at: "Se ha abierto {title} en el pasaje citado.",
   not_readable: "Este documento no está en el índice. Puede ser nuevo, estar excluido o en cuarentena.",
-  long_document: "El documento sigue; se muestra el principio.",
+  long_document: "El documento sigue: mostrar más",
 
   state: "Estado",
   state_all: "Todos",
