@@ -10,7 +10,7 @@ export VAULT_PATH := $(CURDIR)/examples/vault
 export VAULTLINE_HOME := $(CURDIR)/.vaultline
 endif
 
-.PHONY: help setup demo serve test ui bench bench-peers lock clean
+.PHONY: help setup demo serve test ui bench bench-peers bench-scale chaos lock clean
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -46,6 +46,12 @@ ui: setup ## Dagster's UI with daemon and sensors on loopback, against the same 
 
 bench: setup ## Time cold index, no-op and edits: make bench VAULTS="folder [folder ...]"
 	$(BIN)/python -m benchmarks.index_speed $(or $(VAULTS),examples/vault) --json bench.json
+
+bench-scale: setup ## How every cost grows from 500 to 12,000 notes (about half an hour)
+	$(BIN)/python -m benchmarks.scale --json bench-scale.json --plot bench-scale.svg
+
+chaos: setup ## Kill -9 sync, runs, Postgres and provider 200 times, and compare with clean builds: make chaos KILLS=200 SEED=1
+	$(BIN)/python -m benchmarks.chaos --kills $(or $(KILLS),200) --seed $(or $(SEED),1)
 
 bench-peers: setup ## The same beside CocoIndex, LangChain and LlamaIndex, in an environment of their own
 	test -x .venv-peers/bin/python || $(PYTHON) -m venv .venv-peers
