@@ -88,7 +88,7 @@ def watch(vault: Path | None, as_json: bool) -> None:
 
     With --json: a line of JSON for every sync.
     """
-    from pipelines.sync import SyncReport
+    from pipelines.sync_report import SyncReport
     from pipelines.watch import watch as run
 
     def say(news: SyncReport | VaultlineError) -> None:
@@ -276,7 +276,7 @@ def env() -> None:
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on; others need SERVING_TOKEN.")
 @click.option("--port", default=8321, show_default=True, type=click.IntRange(1, 65535))
 def serve(host: str, port: int) -> None:
-    """Answer over HTTP, with a search page at / and MCP at /mcp."""
+    """Answer over HTTP, with the web page at / and MCP at /mcp."""
     from pipelines.serving.http_server import serve as run
 
     run(Settings.load(), host=host, port=port)

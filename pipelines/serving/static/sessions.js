@@ -26,7 +26,7 @@ export function sessionsChanged() {
 
 async function refresh() {
   try {
-    ({ sessions: newest } = await get("/api/sessions"));
+    ({ sessions: newest } = await get("/api/sessions?limit=500"));
   } catch {
     return; // the views tell of a server that is away
   }
