@@ -48,10 +48,10 @@ def _shortened(text: str) -> str:
 def _varied(text: str, number: int) -> str:
     """The same note with something of its own in every paragraph: a case number, as ticket systems write them."""
     numbers = count(1)
-    paragraphs = re.split(r"\n{2,}", text)
-    return "\n\n".join(
-        paragraph
-        if paragraph.lstrip().startswith(("```", "|", "#"))
-        else f"{paragraph} (case {number}-{next(numbers)})"
-        for paragraph in paragraphs
-    )
+
+    def own(paragraph: str) -> str:
+        literal = paragraph.lstrip().startswith(("```", "|", "#"))
+        return paragraph if literal else f"{paragraph} (case {number}-{next(numbers)})"
+
+    paragraphs = [own(paragraph) for paragraph in re.split(r"\n{2,}", text)]
+    return "\n\n".join([*paragraphs, own("The end.")])  # a note may be nothing but a table
