@@ -39,9 +39,16 @@ class Gathered:
 
     @property
     def unheard(self) -> float:
-        """Share of the question's words that no passage in its language holds, 0 to 1."""
-        words = {term.lexeme: term for term in self._own if not (term.code or term.part)}
-        return sum(not term.held_by for term in words.values()) / len(words) if words else 0.0
+        """Share of the question's words that no passage in its language holds, 0 to 1.
+
+        Where the language is not known, a word counts as heard in whatever language it is.
+        """
+        heard: dict[int, bool] = {}
+        for term in self._own:
+            if not (term.code or term.part):
+                for position in term.positions:
+                    heard[position] = heard.get(position, False) or term.held_by > 0
+        return sum(not known for known in heard.values()) / len(heard) if heard else 0.0
 
     @property
     def unknown_codes(self) -> int:
@@ -86,7 +93,7 @@ def gather(
             also=list(nearest),
             k1=words.K1,
             b=words.B,
-            limit=max(2 * settings.search_candidates, limit),
+            limit=max(3 * settings.search_candidates, limit),
             most=COMMON_ROWS,
         )
     worded = sorted(sums, key=lambda number: -sums[number].own)[:limit]

@@ -14,8 +14,8 @@ from pipelines.storage.search import Candidate, Term
 CHUNKS = 1_000.0
 
 
-def _term(lexeme: str, held_by: int, *, language: str = "en", code: bool = False) -> Term:
-    return Term(language, lexeme, () if code else (1,), code, False, CHUNKS, 100.0, held_by)
+def _term(lexeme: str, held_by: int, *, position: int = 1, language: str = "en", code: bool = False) -> Term:
+    return Term(language, lexeme, () if code else (position,), code, False, CHUNKS, 100.0, held_by)
 
 
 def _gathered(*terms: Term, language: str | None = "en", embedded: bool = True) -> Gathered:
@@ -37,10 +37,12 @@ def _scored(similarity: float, coverage: float) -> Scored:
 
 
 def test_words_that_nobody_wrote_and_codes_that_nobody_gave() -> None:
-    found = _gathered(_term("valv", 3), _term("elasticsearch", 0), _term("crv-6001", 0, code=True))
+    found = _gathered(_term("valv", 3), _term("elasticsearch", 0, position=2), _term("crv-6001", 0, code=True))
     assert found.unheard == 0.5
     assert found.unknown_codes == 1
     assert _gathered(_term("valv", 3), _term("valvul", 0, language="es")).unheard == 0.0, "its own language counts"
+    nobody_knows = _gathered(_term("usuario", 60), _term("usuari", 0, language="es"), language=None)
+    assert nobody_knows.unheard == 0.0, "a word that is heard in some language"
     assert _gathered().unheard == 0.0
 
 
