@@ -10,7 +10,8 @@ from types import FrameType
 from pipelines.errors import SettingsError, VaultlineError
 from pipelines.resources.store import Store
 from pipelines.settings import Settings
-from pipelines.sync import SyncReport, sync
+from pipelines.sync import sync
+from pipelines.sync_report import SyncReport
 from pipelines.vault import rules
 from pipelines.vault.uploads import prepare
 from pipelines.warm_up import load_models

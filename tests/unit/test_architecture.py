@@ -22,6 +22,7 @@ ORDER = (
     ("assets", "jobs", "upkeep_job"),
     ("sensors", "checks", "schedules"),
     ("definitions",),
+    ("sync_report",),
     ("sync", "serving", "status", "doctor", "watch"),
     ("generation_commands", "search_commands", "upload_worker"),
     ("cli",),

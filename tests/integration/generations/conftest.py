@@ -25,7 +25,8 @@ from pipelines.settings import Settings
 from pipelines.storage import generations
 from pipelines.storage.database import Connection, Database
 from pipelines.storage.generations import Generation
-from pipelines.sync import SyncReport, sync
+from pipelines.sync import sync
+from pipelines.sync_report import SyncReport
 from tests.servers.embedding_api import EmbeddingApi
 
 _CANARY = hash_text(CANARY_TEXT)

@@ -15,7 +15,8 @@ from pipelines.chunking.chunk import hash_text
 from pipelines.embedding.canary import CANARY_TEXT
 from pipelines.settings import Settings
 from pipelines.storage.database import Database
-from pipelines.sync import SyncReport, sync
+from pipelines.sync import sync
+from pipelines.sync_report import SyncReport
 
 _CANARY = hash_text(CANARY_TEXT)
 

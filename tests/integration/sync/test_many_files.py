@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from pipelines.intake.look import look
+from pipelines.intake.plan import plan
 from pipelines.resources.store import Store
 from pipelines.storage import documents
 from pipelines.storage.documents import FileVersion
-from pipelines.sync import plan
 from tests.integration.sync.living_vault import LivingVault, backdate, note
 
 Converged = Callable[[LivingVault], None]
