@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from pipelines.embedding.canary import CANARY_TEXT
 from pipelines.embedding.protocol import Embedder, Role
 from pipelines.errors import EmbeddingError, UsageError, VaultlineError
-from pipelines.generations.identity import check_model
+from pipelines.model_identity import check_model
 from pipelines.settings import Settings
 from pipelines.storage import generation_states as states
 from pipelines.storage import generations, reports

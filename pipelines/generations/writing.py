@@ -11,8 +11,8 @@ from pipelines.embedding.protocol import Embedder, Embeddings, Role
 from pipelines.errors import VaultlineError
 from pipelines.figures import Work
 from pipelines.generations.budget import Budget
-from pipelines.generations.identity import check_model
 from pipelines.generations.scope import Scope, Target, publishing_order, targets
+from pipelines.model_identity import check_model
 from pipelines.settings import Settings
 from pipelines.storage import generation_states as states
 from pipelines.storage import generations, vectors

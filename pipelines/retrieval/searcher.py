@@ -7,7 +7,7 @@ from datetime import date, datetime
 
 from pipelines.embedding.protocol import Embedder
 from pipelines.errors import EmbeddingError, GenerationNotFound, ModelChanged, NoActiveGeneration
-from pipelines.generations.identity import check_model
+from pipelines.model_identity import check_model
 from pipelines.parsing.document import Json
 from pipelines.retrieval.calibration import ANSWERED_FROM, Calibration
 from pipelines.retrieval.evidence import evidence
