@@ -62,7 +62,7 @@ def read_notes(answer: str, message: str, names: Sequence[str]) -> list[Note]:
         if kind not in _KINDS or not isinstance(text, str) or find_secrets(text):
             continue
         clean = mask(" ".join(text.replace("\0", " ").split()), names)[:LONGEST]
-        words, said = _words(clean), _words(message)
+        words, said = _words(text), _words(message)
         if words and len(words & said) * 2 >= len(words):
             notes.append(Note(kind, clean))
     return notes
