@@ -19,8 +19,8 @@ _OPENING = re.compile(
 _POINTING_WORDS = """
     eso esto ese esa esos esas este esta estos estas aquello aquel aquella ello lo los su sus alli ahi mismo misma
     anterior siguiente viene proximo pasado primero primera segundo segunda otro otra
-    it its that those they them their this these there same previous next following before after last one ones first second
-    other
+    it its that those they them their this these there same previous next following before after last one ones
+    first second other
 """
 # Function words of both languages, and words that ask for more of the same.
 _EMPTY_WORDS = """

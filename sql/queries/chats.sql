@@ -102,9 +102,10 @@ DELETE FROM chat_session WHERE updated_at < now() - make_interval(days => %(days
 SELECT id, kind, content, created_at FROM chat_memory ORDER BY seen_at DESC, id DESC LIMIT %(limit)s
 
 -- name: chat_remember
--- Said again: seen again. The session's deletion takes what only it said.
+-- Said again: seen again. What two sessions have said belongs to neither: the deletion of one takes only its own.
 INSERT INTO chat_memory (session_id, kind, content, folded) VALUES (%(session)s, %(kind)s, %(content)s, %(folded)s)
-ON CONFLICT (folded) DO UPDATE SET seen_at = now(), content = excluded.content
+ON CONFLICT (folded) DO UPDATE SET seen_at = now(), content = excluded.content,
+    session_id = CASE WHEN chat_memory.session_id = excluded.session_id THEN excluded.session_id END
 
 -- name: chat_trim_memories
 DELETE FROM chat_memory WHERE id IN (SELECT id FROM chat_memory ORDER BY seen_at DESC, id DESC OFFSET %(most)s)

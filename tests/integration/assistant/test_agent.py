@@ -3,6 +3,7 @@
 import contextlib
 import json
 import re
+import socket
 import threading
 import time
 from typing import Any
@@ -372,6 +373,29 @@ def test_neither_questions_nor_answers_nor_keys_are_logged(
     ours = "\n".join(record.getMessage() for record in caplog.records if record.name.startswith("pipelines"))
     assert "check LLM_API_KEY" in ours
     assert not re.search("rollback|approval|sk-secret", ours)
+
+
+def test_nothing_is_asked_of_anybody_else(clever: Chat, api: ChatApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither telemetry nor prices nor models are looked up elsewhere."""
+    reached: list[object] = []
+    connect, look_up = socket.socket.connect, socket.getaddrinfo
+
+    def connecting(self: socket.socket, address: Any) -> None:
+        reached.append(address[0] if isinstance(address, tuple) else "127.0.0.1")
+        connect(self, address)
+
+    def looking_up(host: Any, *rest: Any, **more: Any) -> Any:
+        reached.append(host.decode() if isinstance(host, bytes) else host)
+        return look_up(host, *rest, **more)
+
+    monkeypatch.setattr(socket.socket, "connect", connecting)
+    monkeypatch.setattr(socket, "getaddrinfo", looking_up)
+    api.aside = Reply("[]")
+    api.script(Reply(calls=[("search_knowledge_base", {"query": "rollback"})]), Reply("No approval [1]."))
+    assert clever.ask("I work here. " + ROLLBACK).text == "No approval [1]."
+    wait_until(lambda: len(api.asked) == 3)
+    assert reached
+    assert set(reached) == {"127.0.0.1"}
 
 
 def test_the_paper_question_reaches_its_note(clever: Chat, api: ChatApi) -> None:
