@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pipelines.retrieval.fence import escape
 from pipelines.retrieval.snippet import SNIPPET, snippet
 from pipelines.serving.answers import cut_text, fit
-from pipelines.retrieval.fence import escape
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=400)
 
