@@ -19,7 +19,7 @@ def run(index: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     index.write("runbooks/valve.md", ["The valve of hall three opens at noon."], title="Valve")
     index.write("runbooks/depot.md", ["The depot closes at six in the evening."], title="Depot")
     vault = tmp_path / "vault"
-    vault.mkdir()
+    vault.mkdir(exist_ok=True)
     settings = index.settings
     for name, value in {
         "DATABASE_URL": settings.database_url.get_secret_value(),
