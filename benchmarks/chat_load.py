@@ -1,10 +1,11 @@
 """Chat under load: how long after the search the first words come, and many chats that stream at once.
 
-    python -m benchmarks.chat_load VAULT [--chats 50] [--questions 20] [--json]
+    python -m benchmarks.chat_load VAULT [--chats 50] [--questions 20] [--cite 2] [--json]
 
 Indexes VAULT in an embedded server of its own, starts `vaultline serve` with a scripted language model (another process
-on loopback, which begins to answer at once and then streams 120 words in about 3 seconds), and asks by HTTP. "First
-words" counts from the `sources` event, with which the search is done, to the first `text` event.
+on loopback, which begins to answer at once and streams 120 words, one every 25 ms), and asks by HTTP. "First" counts
+from the `sources` event, with which the search is done, to the first `text` event. Text is shown from its first
+citation on: --cite says which word of the model that is, and the time of the words before it counts.
 """
 
 import argparse
@@ -38,7 +39,6 @@ _QUESTIONS = (
     "How long are images kept?",
     "When does nobody deploy?",
 )
-_WORDS = "It is in the runbook [1]. " + "word " * 114
 
 
 def main() -> None:
@@ -46,7 +46,8 @@ def main() -> None:
     options = _options()
     home = Path(tempfile.mkdtemp(prefix="vl-"))
     port, model_port = _free_port(), _free_port()
-    model = multiprocessing.get_context("spawn").Process(target=_model, args=(model_port,), daemon=True)
+    arguments = (model_port, options.cite)
+    model = multiprocessing.get_context("spawn").Process(target=_model, args=arguments, daemon=True)
     try:
         sync(Settings.load(_env_file=None, vault_path=options.vault, vaultline_home=home))
         model.start()
@@ -72,12 +73,13 @@ def _options() -> argparse.Namespace:
     parser.add_argument("vault", type=Path)
     parser.add_argument("--chats", type=int, default=50)
     parser.add_argument("--questions", type=int, default=20)
+    parser.add_argument("--cite", type=int, default=2)
     parser.add_argument("--json", action="store_true")
     return parser.parse_args()
 
 
-def _model(port: int) -> None:
-    reply = Reply(_WORDS, pause=0.025)
+def _model(port: int, cite: int) -> None:
+    reply = Reply("word " * (cite - 1) + "[1]. " + "word " * (120 - cite), pause=0.025)
     with ChatApi(always=reply, port=port).serving():
         time.sleep(600)
 

@@ -93,7 +93,7 @@ def reads_another_session(ground: Ground) -> object:
     return [
         asked
         for asked in ground.api.asked
-        if "turquesa" in json.dumps(asked.body).replace('"query": "turquesa', "")
+        if asked.tools  # what one message says about its writer is read without any tool, and alone
         and "mi clave" in json.dumps(asked.body)
     ]
 
