@@ -52,7 +52,7 @@ class LocalEmbedder:
         self._config = config
         self._settings = settings
         self._runtime: Runtime | None = None
-        self._loading = Lock()
+        self._turn = Lock()  # the runtime has one batch's vectors at a time; who comes while it is loaded waits
 
     @property
     def spec(self) -> ModelSpec:
@@ -62,7 +62,8 @@ class LocalEmbedder:
     @property
     def precision(self) -> str:
         """What the runtime computes in, `bf16` or `f32`; loads the runtime."""
-        return self._loaded_runtime().precision
+        with self._turn:
+            return self._loaded_runtime().precision
 
     def embed(self, texts: Sequence[str], *, role: Role) -> Embeddings:
         """Embed texts. Raises ModelUnavailable, InvalidVectors."""
@@ -122,13 +123,13 @@ class LocalEmbedder:
         if not sequences:
             return np.zeros((0, self.spec.dimensions), dtype=np.float32)
         prompt_tokens = self._tokenizer.prefix_tokens(prefix) if prefix and not self._config.plain else 0
-        return self._loaded_runtime().run(sequences, prompt_tokens=prompt_tokens)
+        with self._turn:
+            return self._loaded_runtime().run(sequences, prompt_tokens=prompt_tokens)
 
     def _loaded_runtime(self) -> Runtime:
-        with self._loading:  # who comes while it is being loaded waits for it
-            if self._runtime is None:
-                self._runtime = load_runtime(self._config, revision=self.spec.revision, settings=self._settings)
-            return self._runtime
+        if self._runtime is None:
+            self._runtime = load_runtime(self._config, revision=self.spec.revision, settings=self._settings)
+        return self._runtime
 
 
 def open_local(model: str, settings: Settings) -> LocalEmbedder:

@@ -394,7 +394,9 @@ def test_nothing_is_asked_of_anybody_else(clever: Chat, api: ChatApi, monkeypatc
     api.script(Reply(calls=[("search_knowledge_base", {"query": "rollback"})]), Reply("No approval [1]."))
     assert clever.ask("I work here. " + ROLLBACK).text == "No approval [1]."
     wait_until(lambda: len(api.asked) == 3)
-    assert reached
+    before = list(reached)  # perhaps nothing: the connection of the test before may still be open
+    socket.create_connection(("127.0.0.1", api.port)).close()
+    assert len(reached) > len(before), "connections are seen"
     assert set(reached) == {"127.0.0.1"}
 
 

@@ -277,11 +277,9 @@ def test_blocks_keep_their_contract_for_any_characters(source: str) -> None:
     )
 )
 def test_no_word_is_lost(parts: list[str]) -> None:
-    source = "".join(f"{part}{number}" if part.isalpha() else part for number, part in enumerate(parts))
-    lost = Counter(word for word in seen_words(source) if re.fullmatch(r"(?:alfa|beta)\d+", word)) - Counter(
-        re.findall(r"\w+", note(source).text)
-    )
-    assert not lost
+    source = "".join(f"{part}{number}." if part.isalpha() else part for number, part in enumerate(parts))
+    text = note(source).text  # where [[alfa]]beta is one word, as Obsidian shows it
+    assert not [word for word in seen_words(source) if re.fullmatch(r"(?:alfa|beta)\d+", word) and word not in text]
 
 
 @pytest.mark.shared
