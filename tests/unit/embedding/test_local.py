@@ -5,6 +5,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -92,6 +93,19 @@ def test_same_texts_give_the_same_numbers(openvino_embedder: LocalEmbedder) -> N
     first = openvino_embedder.embed(TEXTS, role=Role.DOCUMENT).vectors
     again = openvino_embedder.embed(TEXTS, role=Role.DOCUMENT).vectors
     assert np.array_equal(first, again)
+
+
+def test_threads_get_their_own_vectors(openvino_embedder: LocalEmbedder) -> None:
+    """A sync loads and tries the model in a thread of its own while its stages begin."""
+    alone = openvino_embedder.embed(TEXTS, role=Role.DOCUMENT).vectors
+
+    def embed(number: int) -> tuple[int, np.ndarray]:
+        at = number % len(TEXTS)
+        return at, openvino_embedder.embed([TEXTS[at]], role=Role.DOCUMENT).vectors[0]
+
+    with ThreadPoolExecutor(4) as pool:
+        for at, vector in pool.map(embed, range(60)):
+            assert vector @ alone[at] > 0.999
 
 
 def test_company_in_a_batch_changes_nothing_that_matters(openvino_embedder: LocalEmbedder) -> None:
