@@ -7,8 +7,6 @@ from pipelines.errors import VaultlineError
 from pipelines.parsing import locale
 from pipelines.settings import Settings
 
-_LOCAL = "sentence-transformers"
-
 
 def load_models(settings: Settings) -> None:
     """Load the embedding model, if it runs on this machine, and the one that tells languages apart.
@@ -16,12 +14,13 @@ def load_models(settings: Settings) -> None:
     Says nothing of what fails: whoever needs the model does.
     """
     from pipelines.embedding.cache import cached_embedder
+    from pipelines.embedding.local import PROVIDER
     from pipelines.embedding.protocol import Role
 
     with contextlib.suppress(VaultlineError):
         locale.load_identifier(settings.parse_detect_languages)
         embedder = cached_embedder(settings.embedding_model, settings)
-        if embedder.spec.provider == _LOCAL:  # a hosted one has nothing to load, and takes money
+        if embedder.spec.provider == PROVIDER:  # a hosted one has nothing to load, and takes money
             embedder.embed(["warm"], role=Role.QUERY)
 
 

@@ -4,20 +4,17 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from itertools import count
 from pathlib import Path
 
-import psycopg
 import pytest
-from psycopg.conninfo import make_conninfo
 
 from pipelines.settings import Settings
 from pipelines.storage import server
 from pipelines.storage.database import Database
 from pipelines.storage.migrations import migrate
+from tests.databases import migrated_database
 
 SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
-_numbers = count(1)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -57,15 +54,10 @@ def template_url(server_home: Path) -> str:
 @pytest.fixture
 def database(template_url: str) -> Iterator[Database]:
     """A fresh migrated database of this test's own."""
-    name = f"test_{os.getpid()}_{next(_numbers)}"
-    maintenance = make_conninfo(template_url, dbname="postgres")
-    with psycopg.connect(maintenance, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name} TEMPLATE {server.DATABASE}")
-    database = Database(make_conninfo(template_url, dbname=name))
-    yield database
-    database.close()
-    with psycopg.connect(maintenance, autocommit=True) as connection:
-        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+    with migrated_database(template_url) as url:
+        database = Database(url)
+        yield database
+        database.close()
 
 
 @pytest.fixture

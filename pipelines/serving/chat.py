@@ -1,6 +1,5 @@
 """POST /api/chat: a message in, the answer as a stream of events out."""
 
-import json
 import logging
 from collections.abc import AsyncIterator
 from typing import Annotated, Any, Literal
@@ -11,16 +10,14 @@ from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from pipelines.assistant.conversations import Conversations, Running
-from pipelines.assistant.events import Event
 from pipelines.errors import InvalidQuery
+from pipelines.serving import sse
 from pipelines.serving.bodies import read_json
 from pipelines.serving.names import Word
 from pipelines.serving.problems import UNEXPECTED, problem_of
 from pipelines.serving.rates import Rate
 from pipelines.serving.workers import Overloaded
 from pipelines.settings import Settings
-
-KEEP_ALIVE = ": keep-alive\n\n"
 
 _log = logging.getLogger(__name__)
 
@@ -69,11 +66,7 @@ def create_chat_router(conversations: Conversations, settings: Settings) -> APIR
         return StreamingResponse(
             _stream(running, seconds=settings.assistant_heartbeat_seconds),
             media_type="text/event-stream",
-            headers={
-                "Vaultline-Session": str(running.session),
-                "Vaultline-Turn": str(running.turn),
-                "X-Accel-Buffering": "no",  # a proxy that collects an answer would show it all at once
-            },
+            headers=sse.HEADERS | {"Vaultline-Session": str(running.session), "Vaultline-Turn": str(running.turn)},
         )
 
     @router.post("/sessions/{session_id}/cancel", summary="Stop the turn that runs in a session")
@@ -89,11 +82,6 @@ def body_of(model: type[BaseModel]) -> dict[str, Any]:
     return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
 
 
-def frame(event: Event) -> str:
-    """An event as a stream has it. JSON has no line breaks of its own, so that one `data` line holds any text."""
-    return f"event: {event.name}\ndata: {json.dumps(event.data, ensure_ascii=False)}\n\n"
-
-
 def describe(error: Exception) -> tuple[str, str]:
     """(kind, message) of what went wrong in a turn; the rest goes into the log."""
     problem = problem_of(error)
@@ -106,4 +94,4 @@ def describe(error: Exception) -> tuple[str, str]:
 
 async def _stream(running: Running, *, seconds: float) -> AsyncIterator[str]:
     async for event in running.listen(seconds=seconds):
-        yield KEEP_ALIVE if event is None else frame(event)
+        yield sse.KEEP_ALIVE if event is None else sse.event(event.name, event.data)

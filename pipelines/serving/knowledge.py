@@ -184,21 +184,13 @@ class Knowledge:
             if self._open is None:
                 database = Database.from_settings(self.settings)
                 migrate(database)
-                _open_pool(database)
                 self._open = _Open(database, Searcher(database, self.settings))
             elif self._suspect:
                 with self._open.database.connect():
                     pass
                 self._open.database.close()
-                _open_pool(self._open.database)
             self._suspect = False
             return self._open
-
-
-def _open_pool(database: Database) -> None:
-    """Have the pool made here, under the lock: made by the first readers, there would be one for each of them."""
-    with database.reader():
-        pass
 
 
 def _place(folder: str | None) -> tuple[tuple[str, ...] | None, str | None]:

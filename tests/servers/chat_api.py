@@ -11,8 +11,10 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
+
+from tests.servers.loopback import served
 
 Body = dict[str, Any]
 
@@ -122,17 +124,8 @@ class ChatApi:
     @contextmanager
     def serving(self) -> Iterator["ChatApi"]:
         """Serve on a free port of loopback until the block ends."""
-        server = ThreadingHTTPServer(("127.0.0.1", self.port), self._handler())
-        server.daemon_threads = True
-        self.port = server.server_address[1]
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-        thread.start()
-        try:
+        with served(self._handler(), port=self.port) as self.port:
             yield self
-        finally:
-            server.shutdown()
-            server.server_close()
-            thread.join()
 
     def _next(self, asked: Asked) -> Reply:
         with self._lock:

@@ -14,13 +14,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any, Literal
 
 import numpy as np
 
 from pipelines.embedding.fake import FakeEmbedder, fake_spec
 from pipelines.embedding.protocol import Role
+from tests.servers.loopback import served
 
 Answer = dict[str, Any]
 
@@ -98,17 +99,8 @@ class EmbeddingApi:
     @contextmanager
     def running(self) -> Iterator["EmbeddingApi"]:
         """Serve on `port` of loopback, or on a free one if that is 0, until the block ends."""
-        server = ThreadingHTTPServer(("127.0.0.1", self.port), self._handler())
-        server.daemon_threads = True
-        self.port = server.server_address[1]
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-        thread.start()
-        try:
+        with served(self._handler(), port=self.port) as self.port:
             yield self
-        finally:
-            server.shutdown()
-            server.server_close()
-            thread.join()
 
     def asked_texts(self) -> list[str]:
         """Every text of every request, in order of arrival."""

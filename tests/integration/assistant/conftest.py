@@ -1,7 +1,6 @@
 """The assistant behind a real server: an indexed vault with hostile notes, and a scripted language model."""
 
 import json
-import os
 import shutil
 import threading
 import time
@@ -12,16 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-import psycopg
 import pytest
 import uvicorn
-from psycopg.conninfo import make_conninfo
 
 from pipelines.serving.app import create_app
 from pipelines.settings import Settings
-from pipelines.storage import server
 from pipelines.storage.database import Database
 from pipelines.sync import sync
+from tests.databases import migrated_database
 from tests.servers.chat_api import ChatApi
 
 VAULT = {
@@ -123,26 +120,21 @@ def indexed(template_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iter
         path = root / source
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    name = f"test_chat_{os.getpid()}"
-    maintenance = make_conninfo(template_url, dbname="postgres")
-    with psycopg.connect(maintenance, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name} TEMPLATE {server.DATABASE}")
-    settings = Settings.load(
-        _env_file=None,
-        vault_path=root,
-        vaultline_home=folder / "home",
-        database_url=make_conninfo(template_url, dbname=name),
-        embedding_model="fake/test-64",
-        default_locale="es",
-        assistant_contact="#ayuda",
-        assistant_requests_per_minute=100_000,
-        assistant_turn_seconds=60,
-        serving_uploads=False,
-    )
-    sync(settings)
-    yield settings
-    with psycopg.connect(maintenance, autocommit=True) as connection:
-        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+    with migrated_database(template_url) as url:
+        settings = Settings.load(
+            _env_file=None,
+            vault_path=root,
+            vaultline_home=folder / "home",
+            database_url=url,
+            embedding_model="fake/test-64",
+            default_locale="es",
+            assistant_contact="#ayuda",
+            assistant_requests_per_minute=100_000,
+            assistant_turn_seconds=60,
+            serving_uploads=False,
+        )
+        sync(settings)
+        yield settings
 
 
 @pytest.fixture(scope="session")

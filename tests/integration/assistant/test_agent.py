@@ -338,6 +338,7 @@ def test_a_lead_holds_only_what_the_person_wrote(clever: Chat, api: ChatApi) -> 
         arguments = {"name": "Ana Gil", "contact": contact, "interest": "a demo", "summary": "wants a demo"}
         return Reply(calls=[("create_lead", arguments)])
 
+    api.aside = Reply("[]")  # what to remember is asked after the answer, perhaps in the middle of the next turn
     api.script(lead("ana@example.org"), Reply("Thank you."))
     told = clever.ask("I am Ana Gil, call me back please: ana@example.org", locale="en")
     assert told.text == "Thank you: the team has your details and will come back to you."
@@ -347,7 +348,8 @@ def test_a_lead_holds_only_what_the_person_wrote(clever: Chat, api: ChatApi) -> 
     assert kept["session_id"] == told.session
     api.script(lead("evil@evil.example"), Reply("NO ANSWER"))
     assert clever.ask("I am Ana Gil, call me back please").end["answered"] is False
-    assert "only a name and a contact that the person has written" in api.asked[1].last
+    with_tools = [asked for asked in api.asked if asked.tools]
+    assert "only a name and a contact that the person has written" in with_tools[1].last
     assert len(clever.client.get("/api/leads").json()["leads"]) == 1
     assert clever.client.delete(f"/api/leads/{kept['id']}").status_code == 204
 

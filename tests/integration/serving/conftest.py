@@ -13,14 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
-import psycopg
 import pytest
-from psycopg.conninfo import make_conninfo
 
 from pipelines.chunking.chunk import hash_text
 from pipelines.settings import Settings
 from pipelines.storage import server
 from pipelines.sync import sync
+from tests.databases import migrated_database
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 
@@ -96,22 +95,17 @@ def library(template_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iter
     root = folder / "vault"
     root.mkdir()
     fill(root)
-    name = f"test_serving_{os.getpid()}"
-    maintenance = make_conninfo(template_url, dbname="postgres")
-    with psycopg.connect(maintenance, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name} TEMPLATE {server.DATABASE}")
-    settings = Settings.load(
-        _env_file=None,
-        vault_path=root,
-        vaultline_home=folder / "home",
-        database_url=make_conninfo(template_url, dbname=name),
-        embedding_model="fake/asymmetric-64",
-        embedding_fake_log=folder / "calls.jsonl",
-    )
-    sync(settings)
-    yield Library(settings, root)
-    with psycopg.connect(maintenance, autocommit=True) as connection:
-        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+    with migrated_database(template_url) as url:
+        settings = Settings.load(
+            _env_file=None,
+            vault_path=root,
+            vaultline_home=folder / "home",
+            database_url=url,
+            embedding_model="fake/asymmetric-64",
+            embedding_fake_log=folder / "calls.jsonl",
+        )
+        sync(settings)
+        yield Library(settings, root)
 
 
 def free_port() -> int:

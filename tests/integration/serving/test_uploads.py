@@ -2,7 +2,6 @@
 
 import http.client
 import json
-import os
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
@@ -12,15 +11,13 @@ from urllib.parse import quote, urlsplit
 
 import httpx
 import psutil
-import psycopg
 import pytest
-from psycopg.conninfo import make_conninfo
 
 from pipelines.settings import Settings
-from pipelines.storage import server
 from pipelines.storage.database import Database
 from pipelines.sync import sync
 from tests.convergence import assert_same_as_clean_build
+from tests.databases import migrated_database
 from tests.integration.serving.conftest import (
     REPOSITORY,
     VAULTLINE,
@@ -45,26 +42,21 @@ def shelf(template_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     root = folder / "vault"
     root.mkdir()
     (root / "deploy.md").write_text("# Deploy\n\nThe deploy needs two approvals.\n")
-    name = f"test_uploads_{os.getpid()}"
-    maintenance = make_conninfo(template_url, dbname="postgres")
-    with psycopg.connect(maintenance, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name} TEMPLATE {server.DATABASE}")
-    settings = Settings.load(
-        _env_file=None,
-        vault_path=root,
-        vaultline_home=folder / "home",
-        uploads_path=folder / "uploads",
-        upload_max_bytes=LIMIT,
-        uploads_max_bytes=10 * LIMIT,
-        database_url=make_conninfo(template_url, dbname=name),
-        embedding_model="fake/asymmetric-64",
-        embedding_fake_log=folder / "calls.jsonl",
-        assistant_heartbeat_seconds=0.5,
-    )
-    sync(settings)
-    yield Library(settings, root)
-    with psycopg.connect(maintenance, autocommit=True) as connection:
-        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+    with migrated_database(template_url) as url:
+        settings = Settings.load(
+            _env_file=None,
+            vault_path=root,
+            vaultline_home=folder / "home",
+            uploads_path=folder / "uploads",
+            upload_max_bytes=LIMIT,
+            uploads_max_bytes=10 * LIMIT,
+            database_url=url,
+            embedding_model="fake/asymmetric-64",
+            embedding_fake_log=folder / "calls.jsonl",
+            assistant_heartbeat_seconds=0.5,
+        )
+        sync(settings)
+        yield Library(settings, root)
 
 
 def environment(shelf: Library) -> dict[str, str]:
